@@ -35,6 +35,9 @@ type Info struct {
 	// Rate is the metric that tells users how fast a candidate is: "gflops", "gops" or "gbs". "" means the first of these that
 	// the score has.
 	Rate string
+	// Metrics are the names of the numbers of a score beside the cost that are the kernel's own, and that a search may have as objectives: those
+	// of commands, or the slots of a machine. nil means none.
+	Metrics []string
 	// Strategy is the name of the search strategy that does best on the kernel; "" where that is unknown.
 	Strategy string
 	// Files says which files the kernel is made of; the zero value is right for a built-in kernel.

@@ -162,7 +162,7 @@ func (r *Run) Close() error {
 
 // Create makes a run directory, with its parents, and locks it until Close. The directory must not exist, or be empty, or hold
 // what an interrupted Create left. Each function of prepare is called with the directory and writes further files of the run. The
-// settings are written last: a directory without them holds no results.
+// settings are written last: a directory without them holds no results. Where the directory cannot hold the run, the error is a *DirError.
 func Create(dir string, s Settings, prepare ...func(dir string) error) (*Run, error) {
 	s.Format = settingsFormat
 	s.Created = s.Created.Round(0).UTC()
@@ -173,6 +173,23 @@ func Create(dir string, s Settings, prepare ...func(dir string) error) (*Run, er
 	if err != nil {
 		return nil, fmt.Errorf("settings of run %s: %w", dir, err)
 	}
+	run, err := create(dir, s, text, prepare)
+	if err != nil {
+		return nil, &DirError{err}
+	}
+	return run, nil
+}
+
+// DirError says that a directory cannot hold a new run.
+type DirError struct{ Err error }
+
+func (e *DirError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *DirError) Unwrap() error { return e.Err }
+
+// create makes the files of a new run, of which text are the settings.
+func create(dir string, s Settings, text []byte, prepare []func(dir string) error) (*Run, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, fmt.Errorf("cannot create the run directory: %w", err)
 	}

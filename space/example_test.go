@@ -83,9 +83,7 @@ func ExampleExprError() {
 	_, err := space.New("demo", []space.Parameter{space.Range("lanes", 1, 32), space.Pow2("tile", 8, 128)}, "lanes * tiel <= 512")
 	fmt.Println(err)
 	// Output:
-	// space "demo": constraint 1: column 9: there is no parameter "tiel" (did you mean "tile"?)
-	// 	lanes * tiel <= 512
-	// 	        ^
+	// space "demo": constraint 1: column 9: there is no parameter "tiel" (did you mean "tile"?), in "lanes * tiel <= 512"
 }
 
 func ExamplePoint_Key() {

@@ -224,13 +224,15 @@ func TestExprErrors(t *testing.T) {
 	}
 }
 
-func TestExprErrorShowsTheColumn(t *testing.T) {
+func TestExprErrorIsOneLine(t *testing.T) {
 	_, err := New("x", []Parameter{Range("a", 0, 5)}, "a ==\t'é' or\nb")
-	want := "space \"x\": constraint 1: column 6: a string cannot be compared with an integer\n" +
-		"\ta == 'é' or b\n" +
-		"\t     ^"
+	want := `space "x": constraint 1: column 6: a string cannot be compared with an integer, in "a ==\t'é' or\nb"`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	_, err = New("x", []Parameter{Range("a", 0, 5)}, "a + "+strings.Repeat("1 + ", 100)+"'b'")
+	if err == nil || !strings.HasSuffix(err.Error(), `, in "a + `+strings.Repeat("1 + ", 24)+`…"`) {
+		t.Errorf("a long expression: %v", err)
 	}
 }
 

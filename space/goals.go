@@ -38,6 +38,16 @@ const (
 // goalMetrics are the metrics of words.
 var goalMetrics = map[string]string{goalError: MetricMaxError, goalSize: MetricCodeBytes, goalEnergy: MetricEnergy}
 
+// goalWord returns the word for a metric, or where it has none its name.
+func goalWord(metric string) string {
+	for word, name := range goalMetrics {
+		if name == metric {
+			return word
+		}
+	}
+	return metric
+}
+
 // ParseGoals reads goals from their text, such as time,error or cost,throughput:maximise, for a kernel whose costs have a unit. "" are no
 // goals.
 func ParseGoals(text, unit string) (Goals, error) {
@@ -205,15 +215,26 @@ func (g Goal) box(v float64) float64 {
 	return math.Exp(math.Floor(math.Log(v)/step) * step)
 }
 
-// Lacking returns an error that names the first goal whose metric an outcome does not have; nil where it has all.
-func (g Goals) Lacking(o Outcome) error {
+// Lacking returns an error that names the first goal whose metric an outcome does not have; nil where it has all. measures says that the
+// kernel also has the metrics of Measured, where a run asks for them.
+func (g Goals) Lacking(o Outcome, measures bool) error {
 	for _, goal := range g {
 		if _, ok := goal.Measured(o); ok {
 			continue
 		}
 		var names []string
+		add := func(metric string) {
+			if name := goalWord(metric); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 		for _, m := range o.Metrics {
-			names = append(names, m.Name)
+			add(m.Name)
+		}
+		for _, m := range measured {
+			if measures {
+				add(m.Name)
+			}
 		}
 		if len(names) == 0 {
 			return fmt.Errorf("%s: this kernel has no metrics beside its cost", goal.Metric)

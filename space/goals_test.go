@@ -61,11 +61,16 @@ func TestParseGoals(t *testing.T) {
 			t.Errorf("the error of %v is %v, %v", m, v, ok)
 		}
 	}
-	if err := (Goals{{}, {Metric: "slot"}}).Lacking(Outcome{Status: OK, Metrics: []Metric{{"slots", 1}}}); err == nil || !strings.Contains(err.Error(), `did you mean "slots"?`) {
+	if err := (Goals{{}, {Metric: "slot"}}).Lacking(Outcome{Status: OK, Metrics: []Metric{{"slots", 1}}}, false); err == nil || !strings.Contains(err.Error(), `did you mean "slots"?`) {
 		t.Errorf("a metric that is not there: %v", err)
 	}
-	if err := (Goals{{}, {Metric: "slot"}}).Lacking(Outcome{Status: OK}); err == nil || err.Error() != "slot: this kernel has no metrics beside its cost" {
+	if err := (Goals{{}, {Metric: "slot"}}).Lacking(Outcome{Status: OK}, false); err == nil || err.Error() != "slot: this kernel has no metrics beside its cost" {
 		t.Errorf("a kernel without metrics: %v", err)
+	}
+	compiled := Outcome{Status: OK, Metrics: []Metric{{MetricMaxError, 0}, {MetricSamples, 9}}}
+	want := `siz: this kernel has no such metric: want one of error, samples, size, instructions, cpu_cycles, cache_misses, branch_misses, page_faults, energy (did you mean "size"?)`
+	if err := (Goals{{}, {Metric: "siz"}}).Lacking(compiled, true); err == nil || err.Error() != want {
+		t.Errorf("a kernel that is measured:\n%v\nwant\n%s", err, want)
 	}
 }
 

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"tune/internal/plain"
 )
 
 // maxExprBytes bounds the text of an expression.
@@ -21,17 +22,13 @@ type ExprError struct {
 	Reason string
 }
 
-// Error returns the reason, then the expression on a line of its own, and below it a caret at the column. White space in the
-// expression is shown as single spaces.
+// Error returns the column, the reason and the expression, in one line. A long expression is cut off.
 func (e *ExprError) Error() string {
-	line := strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, e.Expr)
-	return fmt.Sprintf("column %d: %s\n\t%s\n\t%s^", e.Column, e.Reason, line, strings.Repeat(" ", max(0, e.Column-1)))
+	return fmt.Sprintf("column %d: %s, in %q", e.Column, e.Reason, plain.Clip(e.Expr, mostShown))
 }
+
+// mostShown is how many characters of an expression an error shows.
+const mostShown = 100
 
 // reserved are the words that cannot name a parameter.
 var reserved = map[string]bool{

@@ -47,8 +47,54 @@ func (u Unit) isTime() (ns float64, ok bool) {
 	return ns, ok
 }
 
+// prefix is a prefix of SI for large numbers.
+type prefix struct {
+	letter string
+	factor float64
+}
+
+// prefixes are those with which people write rates, the largest first.
+var prefixes = []prefix{{"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}}
+
+// leastPrefixed is the least factor that rates are shown with: fewer digits can be read as they are.
+const leastPrefixed = 1e6
+
+// perSecond reports whether a unit is a rate that people write with prefixes, such as elem/s or Melem/s.
+func perSecond(unit string) bool {
+	return strings.HasSuffix(unit, "/s") || strings.HasSuffix(unit, "/sec") || strings.HasSuffix(unit, "Hz")
+}
+
+// withoutPrefix returns a unit without the prefix that it begins with, and the factor of that. ok is false where it begins with none. A
+// letter that begins a word, such as the k of kernels/s, cannot be told from a prefix.
+func withoutPrefix(unit string) (rest string, factor float64, ok bool) {
+	for _, p := range prefixes {
+		if rest, ok = strings.CutPrefix(unit, p.letter); ok && perSecond(unit) {
+			return rest, p.factor, true
+		}
+	}
+	return unit, 1, false
+}
+
+// rescaled returns by what a number in the unit given is to be multiplied to be one in the unit of a kernel, where the two differ in a
+// prefix of rates at most.
+func rescaled(given, unit string) (factor float64, ok bool) {
+	rest, more, _ := withoutPrefix(given)
+	base, less, _ := withoutPrefix(unit)
+	switch {
+	case given == unit:
+		return 1, true
+	case !perSecond(unit):
+		return 0, false
+	case given == base:
+		return 1 / less, true
+	case rest == unit:
+		return more, true
+	}
+	return more / less, rest == base
+}
+
 // Words writes a cost for people: a time in the unit that suits its size (684.7 µs, 1.30 ms), an inverse as its rate (112
-// Melem/s), all others as they are, with thousands apart (147,734 cycles).
+// Melem/s), with a prefix where a rate per second is a large number and has none, all others as they are, with thousands apart (147,734 cycles).
 func (u Unit) Words(cost float64) string {
 	name, shown := u.Axis(cost)
 	if _, ok := u.isTime(); ok && cost != 0 {
@@ -74,7 +120,11 @@ func (u Unit) Compared() string {
 // into it.
 func (u Unit) Axis(about float64) (name string, shown func(cost float64) float64) {
 	if rate, ok := u.Rate(); ok {
-		return rate, func(cost float64) float64 { return 1 / cost }
+		p := prefix{"", 1}
+		if _, _, has := withoutPrefix(rate); !has && perSecond(rate) {
+			p = prefixOf(1 / about)
+		}
+		return p.letter + rate, func(cost float64) float64 { return 1 / cost / p.factor }
 	}
 	ns, ok := u.isTime()
 	if !ok || about == 0 || !Finite(about*ns) {
@@ -86,6 +136,16 @@ func (u Unit) Axis(about float64) (name string, shown func(cost float64) float64
 	}
 	factor := ns / times[at].ns
 	return times[at].name, func(cost float64) float64 { return cost * factor }
+}
+
+// prefixOf returns the prefix that suits a rate of the given size; one without a letter for none.
+func prefixOf(rate float64) prefix {
+	for _, p := range prefixes {
+		if p.factor >= leastPrefixed && math.Abs(rate)/p.factor >= least && Finite(rate) {
+			return p
+		}
+	}
+	return prefix{"", 1}
 }
 
 // timeDigits writes a number with three or four digits.
@@ -112,7 +172,8 @@ func rateDigits(v float64) string {
 var leadingNumber = regexp.MustCompile(`^[-+]?[0-9][0-9,]*(\.[0-9]*)?([eE][-+]?[0-9]+)?`)
 
 // Parse reads a cost in the form in which people write it: 100us, 1.5 ms, 112 Melem/s, or a number alone, which is in the unit
-// that Rate or the kernel states. A rate becomes its inverse.
+// that Rate or the kernel states. A rate becomes its inverse; one per second may have another prefix than the kernel's, as 20Melem/s where that
+// is elem/s.
 func (u Unit) Parse(text string) (float64, error) {
 	text = strings.TrimSpace(text)
 	number := leadingNumber.FindString(text)
@@ -123,9 +184,12 @@ func (u Unit) Parse(text string) (float64, error) {
 	}
 	rate, isRate := u.Rate()
 	own, isTime := u.isTime()
+	factor, ofRate := rescaled(unit, rate)
 	switch given, ok := timeUnits[unit]; {
 	case unit == "":
-	case isRate && unit == rate || !isRate && unit == string(u):
+	case isRate && ofRate:
+		v *= factor
+	case !isRate && unit == string(u):
 	case isTime && ok:
 		v *= given / own
 	default:

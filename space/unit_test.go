@@ -18,6 +18,9 @@ func TestUnitWords(t *testing.T) {
 		{"ms", 0.25, "250.0 µs"}, {"s", 0.002, "2.00 ms"}, {"us", 15, "15.00 µs"},
 		{"cycles", 147734, "147,734 cycles"}, {"bytes", 1234567, "1,234,567 bytes"}, {"units", 0.125, "0.125 units"},
 		{InverseOf("Melem/s"), 1. / 112, "112 Melem/s"}, {InverseOf("img/s"), 1. / 23456.7, "23,457 img/s"}, {InverseOf("x"), 3, "0.3333 x"},
+		{InverseOf("elem/s"), 1 / 104430953., "104.4 Melem/s"}, {InverseOf("B/s"), 1 / 2.5e10, "25 GB/s"}, {InverseOf("B/s"), 1 / 999949., "999,949 B/s"},
+		{InverseOf("op/sec"), 1 / 999999.9, "1 Mop/sec"}, {InverseOf("Hz"), 1 / 3.2e12, "3.2 THz"},
+		{InverseOf("Melem/s"), 1 / 2e6, "2,000,000 Melem/s"}, {InverseOf("kernels/s"), 1 / 3e6, "3,000,000 kernels/s"}, {InverseOf("score"), 1 / 3e6, "3,000,000 score"},
 	} {
 		if got := c.unit.Words(c.cost); got != c.want && !(c.cost == math.MaxFloat64 && strings.HasSuffix(got, " s")) {
 			t.Errorf("%v %s is written %q, want %q", c.cost, c.unit, got, c.want)
@@ -34,6 +37,9 @@ func TestUnitParse(t *testing.T) {
 		{"ns", "100us", 1e5}, {"ns", "100 µs", 1e5}, {"ns", "1.5ms", 1.5e6}, {"ns", "250", 250}, {"ns", "1e3ns", 1000}, {"ms", "100us", 0.1}, {"s", "2min", 120},
 		{"cycles", "900", 900}, {"cycles", "1,900 cycles", 1900}, {"cycles", "-3", -3}, {"bytes", "5e2", 500},
 		{InverseOf("Melem/s"), "125 Melem/s", 0.008}, {InverseOf("Melem/s"), "125", 0.008},
+		{InverseOf("elem/s"), "20Melem/s", 5e-8}, {InverseOf("elem/s"), "20 kelem/s", 5e-5}, {InverseOf("elem/s"), "20elem/s", 0.05},
+		{InverseOf("Melem/s"), "4 Gelem/s", 0.00025}, {InverseOf("Melem/s"), "500000 elem/s", 2}, {InverseOf("kernels/s"), "4kernels/s", 0.25},
+		{InverseOf("kernels/s"), "4Mkernels/s", 2.5e-7},
 	} {
 		if got, err := c.unit.Parse(c.text); err != nil || math.Abs(got-c.want) > 1e-12*math.Abs(c.want) {
 			t.Errorf("%q in %s is %v, %v, want %v", c.text, c.unit, got, err, c.want)
@@ -46,7 +52,7 @@ func TestUnitParse(t *testing.T) {
 		want string
 	}{
 		{"ns", "", none}, {"ns", "us", none}, {"ns", "1e999", none}, {"ns", "NaN", none},
-		{"ns", "100 lightyears", other}, {"cycles", "900ms", `"900ms": costs are in cycles, so want a number`}, {InverseOf("x"), "5 y", other},
+		{"ns", "100 lightyears", other}, {"cycles", "900ms", `"900ms": costs are in cycles, so want a number`}, {InverseOf("x"), "5 y", other}, {InverseOf("score"), "5 Mscore", other}, {InverseOf("elem/s"), "5 melem/s", other}, {InverseOf("elem/s"), "5 MB/s", other},
 		{InverseOf("x"), "0", low}, {InverseOf("x"), "-1", low},
 	} {
 		if got, err := c.unit.Parse(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -57,7 +63,7 @@ func TestUnitParse(t *testing.T) {
 
 // What is shown can be given as a target, and then means nearly the same.
 func TestUnitRoundTrip(t *testing.T) {
-	for _, unit := range []Unit{"ns", "ms", "s", "cycles", "bytes", InverseOf("Melem/s"), InverseOf("GB/s")} {
+	for _, unit := range []Unit{"ns", "ms", "s", "cycles", "bytes", InverseOf("Melem/s"), InverseOf("GB/s"), InverseOf("elem/s")} {
 		for cost := 1e-3; cost < 1e14; cost *= 1.37 {
 			text := unit.Words(cost)
 			if got, err := unit.Parse(text); err != nil || math.Abs(got-cost) > 0.006*cost && cost > 1 {

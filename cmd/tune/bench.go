@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -124,10 +123,8 @@ func (a *app) benchSearch(c *cobra.Command, o *searchBench, kernel string, set s
 	}
 	defer done()
 	b := bench.Search{Kernel: k, Shape: shape, Strategies: o.strategies, Seeds: o.seeds, Evaluations: o.evals, Jobs: o.jobs}
-	observe, end := a.counter("runs")
-	if b.Observe = observe; observe != nil {
-		observe(0, len(b.Strategies)*len(b.Seeds))
-	}
+	observe, end := a.counterOf("runs", len(b.Strategies)*len(b.Seeds), 0)
+	b.Observe = observe
 	curves, err := b.Run(c.Context())
 	end()
 	if err != nil {
@@ -207,11 +204,11 @@ func (a *app) kernelAt(name string, set settings) (k kernels.Kernel, shape kerne
 
 // strategyTexts returns the full texts of strategies, which are all different.
 func strategyTexts(names []string) ([]string, error) {
-	if len(names) == 0 {
-		return nil, errors.New("is empty: write a value, or leave it out")
-	}
 	var texts []string
 	for _, text := range strategies.Split(names) {
+		if strings.ContainsAny(text, " ;") {
+			return nil, fmt.Errorf("%q is no strategy: write commas between several", text)
+		}
 		s, err := strategies.Parse(text)
 		if err != nil {
 			return nil, err

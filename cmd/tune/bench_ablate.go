@@ -80,10 +80,8 @@ columns have how many times as long each takes as the best of the whole space, w
 			return usage(fmt.Errorf("--measure: %w", err))
 		}
 		b.Limit = each * time.Duration(len(b.Off))
-		observe, end := a.counterOf("searches", set.budget.Wall)
-		if b.Observe = observe; observe != nil {
-			observe(0, (1+len(b.Off))*len(b.Seeds))
-		}
+		observe, end := a.counterOf("searches", (1+len(b.Off))*len(b.Seeds), set.budget.Wall)
+		b.Observe = observe
 		n := newNotice(a, a.quiet)
 		n.brief = true
 		b.Measuring = n.turns

@@ -73,6 +73,9 @@ func dataFiles(paths []string) ([]string, error) {
 		}
 	}
 	for _, p := range paths {
+		if err := present(p); err != nil {
+			return nil, usage(fmt.Errorf("--data: %w: want a file of measurements, or a folder of some", err))
+		}
 		info, err := os.Stat(p)
 		if err != nil {
 			return nil, usage(fmt.Errorf("--data: %w", err))
@@ -191,6 +194,9 @@ func matches(patterns, name string) bool {
 
 // benchData compares strategies on measured spaces.
 func (a *app) benchData(c *cobra.Command, f *dataFlags, b bench.Data, asJSON bool) error {
+	if err := cmp.Or(writable("csv", f.csv), writable("chart", f.chart)); err != nil {
+		return err
+	}
 	spaces, err := a.readSpaces(f.data, f.spaces, b.Jobs)
 	if err != nil {
 		return err
@@ -208,14 +214,14 @@ func (a *app) benchData(c *cobra.Command, f *dataFlags, b bench.Data, asJSON boo
 	}
 	if f.csv != "" {
 		if _, err := results.WriteArtifact(f.csv, func(w io.Writer) error { return writeDataCSV(w, r) }); err != nil {
-			return err
+			return unwritten("csv", f.csv, err)
 		}
 	}
 	if f.chart != "" {
 		format := strings.TrimPrefix(filepath.Ext(f.chart), ".")
 		_, err := results.WriteArtifact(f.chart, func(w io.Writer) error { return chart.Write(w, format, panels(r)) })
 		if err != nil {
-			return err
+			return unwritten("chart", f.chart, err)
 		}
 	}
 	if asJSON {

@@ -37,6 +37,9 @@ func (a *app) benchKernel(c *cobra.Command) {
 	file := fileFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		name := kernelNamed(args, *file)
+		if name == "" && c.Flags().NFlag() > 0 {
+			return exactly(1, "a kernel")(c, args)
+		}
 		if name == "" {
 			return c.Help()
 		}
@@ -67,6 +70,9 @@ func (a *app) benchKernel(c *cobra.Command) {
 			o.Jobs = runtime.NumCPU()
 		}
 		for text := range strings.SplitSeq(strings.Join(*shapes, ";"), ";") {
+			if c.Flags().Changed("shapes") && strings.TrimSpace(text) == "" {
+				return usage(fmt.Errorf("--shapes: a shape of %q is empty: write name=value,… between semicolons", strings.Join(*shapes, ";")))
+			}
 			shape, err := kernels.ParseShape(k.Info().Shape, text)
 			if err != nil {
 				return usage(fmt.Errorf("--shapes: %w", err))
@@ -153,6 +159,9 @@ func (a *app) runKernelBench(c *cobra.Command, b bench.Peers, asJSON, quiet bool
 	write := func() error { return a.printRows(rows) }
 	if asJSON {
 		write = func() error { return printJSON(a.stdout, rows) }
+	}
+	if b.Dir != "" {
+		err = unmade("dir", b.Dir, err)
 	}
 	if len(rows) > 0 || err == nil {
 		err = errors.Join(err, write())

@@ -60,7 +60,7 @@ Tuner and T4 files can.`,
 			Space: bench.DataSpace{Name: k.File().Space, Problem: p.(*recorded.Problem)}, File: k.File(),
 			Strategy: *strategy, Evaluations: *evals, Seeds: list,
 		}
-		observe, end := a.counter("searches")
+		observe, end := a.counterOf("searches", len(list), 0)
 		b.Observe = observe
 		r, err := b.Run(c.Context())
 		end()

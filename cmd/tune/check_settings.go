@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 	"tune/space"
 )
 
-// settingsIn returns the settings that a file holds, where they and no kernel are what it holds.
+// settingsIn reports whether a file holds settings, or has their name, and no kernel.
 func settingsIn(path string) (found bool) {
 	data, err := files.Read(path, files.YAML)
 	if err != nil || user.IsKernel(data) {
@@ -30,7 +31,7 @@ func settingsIn(path string) (found bool) {
 			return true
 		}
 	}
-	return false
+	return filepath.Base(path) == configName
 }
 
 // checkSettings examines a file of settings: each of them, and the kernel and the shape that they name.

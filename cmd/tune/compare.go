@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -189,7 +190,7 @@ func (a *app) compare(ctx context.Context, args []string, with compareFlags, yes
 
 // schedulePath returns the path of the schedule that an argument names: itself, or the one in the directory of a run.
 func schedulePath(arg string) (string, error) {
-	if err := noRun(arg); err != nil {
+	if err := cmp.Or(noRun(arg), absent(arg)); err != nil {
 		return "", err
 	}
 	if info, err := os.Stat(arg); err == nil && info.IsDir() {
@@ -298,9 +299,11 @@ func printCosts(a *app, c *tune.Comparison) {
 	default:
 		fmt.Fprintf(w, "checked   both %s\n", a)
 	}
-	printWeak(w, c.A.Weak)
-	if !slices.Equal(c.A.Weak, c.B.Weak) {
-		printWeak(w, c.B.Weak)
+	if slices.Equal(c.A.Weak, c.B.Weak) {
+		printWeak(w, "", c.A.Weak)
+	} else {
+		printWeak(w, "A: ", c.A.Weak)
+		printWeak(w, "B: ", c.B.Weak)
 	}
 	for _, side := range []struct {
 		name string

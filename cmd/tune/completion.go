@@ -17,7 +17,6 @@ import (
 	"tune/results"
 	"tune/search/bench"
 	"tune/search/strategies"
-	"tune/sim"
 	"tune/space"
 )
 
@@ -56,6 +55,7 @@ var flagWords = map[string]completer{
 	"report format": words(reportFormats...),
 	"guard format":  words("text", "md"),
 	"config":        presetWords,
+	"start":         startWords,
 	"from":          runDirs,
 	"fetch from":    nil,
 	"against":       runDirs,
@@ -130,14 +130,14 @@ func (a *app) settingsHere(t typed) settings {
 	return set
 }
 
-// presetWords returns the presets that --config can name: of the file that is given, or those that come with tune and those of the
-// working folder.
+// presetWords returns what --config can name: the presets of the file that is given, or those that come with tune, and those and the YAML
+// files of the working folder.
 func presetWords(_ *app, t typed) (names []string) {
 	var own []user.Preset
 	if len(t.args) > 0 && isYAML(t.args[0]) {
 		own = presetsOf(configPath(t.args[0]))
 	} else {
-		names, own = configs.Names(), presetsHere()
+		names, own = append(configs.Names(), yamlIn(".")...), presetsHere()
 	}
 	for _, p := range own {
 		names = append(names, p.Name)
@@ -256,6 +256,17 @@ func choiceWords(a *app, t typed) (out []string) {
 	return out
 }
 
+// startWords makes a point of the parameters of a space: those that are not yet given and, behind the name of one, its values.
+func startWords(a *app, t typed) (out []string) {
+	at := strings.LastIndexByte(t.begun, ' ') + 1
+	head := t.begun[:at]
+	t.before, t.begun = strings.Fields(head), t.begun[at:]
+	for _, word := range choiceWords(a, t) {
+		out = append(out, head+word)
+	}
+	return out
+}
+
 // passWords returns the passes of the generator of a kernel.
 func passWords(a *app, t typed) (out []string) {
 	problem, _, done := t.problemOf(a)
@@ -308,7 +319,7 @@ func metricWords(*app, typed) (out []string) {
 }
 
 // objectiveWords returns the objectives that a kernel has by its kind: the cost, and behind it the other numbers.
-func objectiveWords(a *app, t typed) (out []string) {
+func objectiveWords(a *app, t typed) []string {
 	k, own, done := t.kernelOf(a)
 	defer done()
 	if k == nil {
@@ -322,17 +333,10 @@ func objectiveWords(a *app, t typed) (out []string) {
 			}
 		}
 	}
-	switch {
-	case own != nil && own.Commands():
-		out = own.MetricNames()
-	case !k.Info().Exact:
-		out = []string{"error", "size"}
-	case k.Info().Name == defaultKernel:
-		for e := range sim.Debug {
-			out = append(out, e.String())
-		}
+	if commands := own != nil && own.Commands(); !commands && !k.Info().Exact {
+		return []string{"error", "size"} // of code in C
 	}
-	return out
+	return k.Info().Metrics
 }
 
 // items makes a completer complete the last item of a list, and leave out those that are in it.
@@ -391,6 +395,21 @@ func begin(words []string, begun string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, begun) })
 }
 
+// completionCommand adds cobra's command for the scripts of shells, which writes them to the output of the root. What it does not know is
+// refused as elsewhere.
+func completionCommand(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Args, c.RunE = noArgs, func(c *cobra.Command, _ []string) error { return c.Help() }
+		for _, shell := range c.Commands() {
+			shell.Args = noArgs
+		}
+	}
+}
+
 // complete makes a command and those below it complete their arguments and flags.
 func (a *app) complete(c *cobra.Command) {
 	if c.RunE != nil {
@@ -416,7 +435,10 @@ func (a *app) complete(c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		of, after := wordsOf(flagWords, c.Name(), f.Name), cobra.ShellCompDirectiveDefault
 		if list := listWords[f.Name]; list != nil {
-			of, after = items(list), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp
+			of = items(list)
+		}
+		if listWords[f.Name] != nil || f.Name == "start" {
+			after = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 		}
 		if of == nil || f.Name == "config" && !takesSettings(c.Flags()) {
 			return

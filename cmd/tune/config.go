@@ -198,6 +198,9 @@ If source 4 or 6 names another kernel than an earlier source, its kernel, shape,
 		defer done()
 		switch {
 		case len(args) > 0:
+			if _, err := a.lookup(set.kernel); own == nil && err != nil {
+				return usage(err)
+			}
 			set.from["kernel"] = "argument"
 		case own != nil:
 			set.from["kernel"] = own.Path()
@@ -250,13 +253,24 @@ func shownSettings(set settings) (shown []shownSetting) {
 	return shown
 }
 
-// strayFlag says which flag an argument that stands alone may be the value of, as the end of a message.
-func strayFlag(arg string) string {
-	if _, err := parseDuration(arg); err == nil {
-		return fmt.Sprintf(" (did you mean --budget %s?)", arg)
-	}
-	if name, _, is := strings.Cut(arg, "="); is && name != "" {
+// strayFlag says which flag of a command an argument that stands alone may be the value of, as the end of a message.
+func strayFlag(c *cobra.Command, arg string) string {
+	has := func(flag string) bool { return c.Flags().Lookup(flag) != nil }
+	meant := func(flag string) string { return fmt.Sprintf(" (did you mean --%s %s?)", flag, arg) }
+	_, err := parseDuration(arg)
+	info, serr := os.Stat(arg)
+	name, _, assigns := strings.Cut(arg, "=")
+	switch {
+	case err == nil && has("budget"):
+		return meant("budget")
+	case assigns && name != "" && has("shape"):
 		return " (a shape is one word, --shape name=value,…, without blanks)"
+	case has("format") && slices.Contains(exportFormats(), arg):
+		return meant("format")
+	case has("output") && filepath.Ext(arg) != "" && serr != nil:
+		return meant("output")
+	case has("out") && serr == nil && info.IsDir():
+		return meant("out")
 	}
 	return ""
 }
@@ -264,10 +278,7 @@ func strayFlag(arg string) string {
 // settingsOfRun reads the settings of a run, and puts a kernel that they bring along into the table. done closes that kernel.
 func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set settings, own *user.Kernel, looked []foundFile, done func(), err error) {
 	if len(args) > 1 {
-		return set, nil, nil, nil, usage(fmt.Errorf("%s takes one kernel and nothing else, but got %q%s", c.CommandPath(), args[1], strayFlag(args[1])))
-	}
-	if f := c.Flags().Lookup("config"); f.Changed && config == "" {
-		return set, nil, nil, nil, usage(errors.New("--config: is empty: write a value, or leave it out"))
+		return set, nil, nil, nil, usage(fmt.Errorf("%s takes one kernel and nothing else, but got %q%s", c.CommandPath(), args[1], strayFlag(c, args[1])))
 	}
 	named := len(args) > 0
 	config, preset, args, err := configOf(config, args)
@@ -322,17 +333,18 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 }
 
 // kernelsIn returns the paths of the files of kernels in a folder; nil where the path is no folder.
-func kernelsIn(path string) (found []string) {
+func kernelsIn(path string) []string {
+	return slices.DeleteFunc(yamlIn(path), func(name string) bool { return !describesKernel(name) })
+}
+
+// yamlIn returns the paths of the YAML files in a folder; nil where the path is no folder.
+func yamlIn(path string) (found []string) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return nil
 	}
 	for _, ending := range []string{"*.yaml", "*.yml"} {
 		names, _ := filepath.Glob(filepath.Join(path, ending)) // a pattern that is wrong matches nothing
-		for _, name := range names {
-			if describesKernel(name) {
-				found = append(found, name)
-			}
-		}
+		found = append(found, names...)
 	}
 	return found
 }
@@ -363,7 +375,18 @@ func foundKernel(set settings, own *user.Kernel) string {
 	case strings.Contains(from, configName):
 		return "kernel " + set.kernel + ", from " + from
 	case from == "" && set.data == "":
-		return fmt.Sprintf("no ./%s or ./%s here: tuning %s, a kernel that comes with tune", configName, kernelName, set.kernel)
+		return fmt.Sprintf("no ./%s or ./%s here%s: tuning %s, a kernel that comes with tune", configName, kernelName, otherEnding(), set.kernel)
+	}
+	return ""
+}
+
+// otherEnding says which file of the working folder is not read because of its ending.
+func otherEnding() string {
+	for _, name := range []string{configName, kernelName} {
+		other := strings.TrimSuffix(name, ".yaml") + ".yml"
+		if _, err := os.Stat(other); err == nil {
+			return fmt.Sprintf(" (./%s is not read: rename it to %s)", other, name)
+		}
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,6 @@ import (
 	"tune/results"
 	"tune/results/exchange"
 	"tune/space"
-	"tune/space/t1"
 )
 
 func (a *app) importCommand() *cobra.Command {
@@ -41,6 +41,9 @@ The input may be compressed with gzip; the output is if its name ends in .gz.`,
 	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output)")
 	quiet := a.progressFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if slices.Contains(tables, endingOf(strings.TrimSuffix(*output, ".gz"))) {
+			return usage(fmt.Errorf("--output: %s: import writes a space as YAML, and measurements as JSON: write a file that ends in .yaml, .json or .json.gz", *output))
+		}
 		info, err := os.Stat(args[0])
 		if err != nil {
 			return err
@@ -67,7 +70,8 @@ The input may be compressed with gzip; the output is if its name ends in .gz.`,
 	return c
 }
 
-// readForeign reads a file of another tuner: the space that it describes, or its measurements.
+// readForeign reads a file of another tuner: the space that it describes, or its measurements. A fault in the description of a space is the
+// user's.
 func readForeign(path string, observe exchange.Observer) (*space.Space, *exchange.File, error) {
 	data, err := files.Read(path, files.Data)
 	if err != nil {
@@ -81,15 +85,8 @@ func readForeign(path string, observe exchange.Observer) (*space.Space, *exchang
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	file, err := t1.Read(strings.NewReader(text))
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	s, err := file.Space()
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return s, nil, nil
+	s, err := spaceOfT1(path, strings.NewReader(text))
+	return s, nil, err
 }
 
 // importSpace writes the space of measurements in the YAML form, where the values alone describe it.
@@ -139,6 +136,9 @@ func (a *app) writeOut(shows *work, path string, write func(io.Writer) error) er
 	if path == "" {
 		return write(a.raw)
 	}
+	if err := noFolder("output", path); err != nil {
+		return err
+	}
 	_, err := results.WriteArtifact(path, func(w io.Writer) error {
 		if filepath.Ext(path) != ".gz" {
 			return write(w)
@@ -146,13 +146,51 @@ func (a *app) writeOut(shows *work, path string, write func(io.Writer) error) er
 		z := gzip.NewWriter(w)
 		return errors.Join(write(z), z.Close())
 	})
-	return unwritten(path, err)
+	return unwritten("output", path, err)
 }
 
-// unwritten says what to do where the file that --output names cannot be written. Any other error stays as it is.
-func unwritten(path string, err error) error {
+// unwritten says what to do where the file that a flag names cannot be written. Any other error stays as it is.
+func unwritten(flag, path string, err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok && p.Path == path {
-		return fmt.Errorf("cannot write %s: %w: choose another --output", path, p.Err)
+		return fmt.Errorf("cannot write %s: %w: choose another --%s", path, p.Err, flag)
 	}
 	return err
+}
+
+// unmade says what to do where the folder that a flag names cannot be made, or written. Any other error stays as it is.
+func unmade(flag, folder string, err error) error {
+	p, ok := errors.AsType[*fs.PathError](err)
+	if !ok || isFull(err) || !errors.Is(p.Err, fs.ErrPermission) && !errors.Is(p.Err, syscall.EROFS) && !errors.Is(p.Err, syscall.ENOTDIR) && !errors.Is(p.Err, fs.ErrNotExist) {
+		return err
+	}
+	if at, rerr := filepath.Rel(p.Path, folder); rerr != nil || strings.HasPrefix(at, "..") && strings.Trim(at, "./") != "" {
+		return err // it is neither the folder, nor above it, nor in it
+	}
+	return fmt.Errorf("cannot write the folder %s: %s: %w: choose another --%s", folder, p.Path, p.Err, flag)
+}
+
+// noFolder refuses a folder where a flag has to name a file.
+func noFolder(flag, path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return usage(fmt.Errorf("--%s: %s is a folder: name a file", flag, path))
+	}
+	return nil
+}
+
+// writable refuses the file that a flag names where it cannot be written. It is for what takes long to find out.
+func writable(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	if err := noFolder(flag, path); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".tune-*")
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return unwritten(flag, path, &fs.PathError{Op: p.Op, Path: path, Err: p.Err})
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
 }

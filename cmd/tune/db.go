@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,6 +22,7 @@ import (
 	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/recorded"
 	"tune/results"
 	"tune/results/db"
 	"tune/space"
@@ -231,8 +234,17 @@ func (a *app) printBest(b db.Answer, asked string) error {
 			from += " (gone)"
 		}
 	}
-	_, err := fmt.Fprintf(w, "from      %s, %s\n", from, plain.Line(b.Created))
+	_, err := fmt.Fprintf(w, "from      %s, %s\n", from, dateOf(b.Created))
 	return err
+}
+
+// dateOf writes a moment of the index for people, as reports do.
+func dateOf(created string) string {
+	t, err := time.Parse(time.RFC3339Nano, created)
+	if err != nil {
+		return plain.Line(created)
+	}
+	return t.UTC().Format("2006-01-02 15:04 UTC")
 }
 
 func (a *app) dbCommand() *cobra.Command {
@@ -271,12 +283,18 @@ func (a *app) dbListCommand() *cobra.Command {
 	kernel := c.Flags().String("kernel", "", "only the runs of this `kernel`")
 	most := c.Flags().Int("most", 0, "at most this `number` of runs (default: all)")
 	return a.indexCommand(c, func(c *cobra.Command, set settings, asJSON bool, _ []string) error {
+		if *most < 0 {
+			return usage(fmt.Errorf("--most: %d: want a whole number, 0 or more", *most))
+		}
 		index, err := a.index(c, set)
 		if err != nil {
 			return err
 		}
 		defer index.Close()
 		list, err := index.List(c.Context(), db.Filter{Kernel: *kernel, Most: *most})
+		if err == nil && len(list) == 0 && *kernel != "" {
+			err = a.knownKernel(c.Context(), index, *kernel)
+		}
 		if err != nil {
 			return err
 		}
@@ -284,7 +302,11 @@ func (a *app) dbListCommand() *cobra.Command {
 			return printJSON(a.stdout, list)
 		}
 		if len(list) == 0 {
-			_, err := fmt.Fprintf(a.stdout, "no runs in %s\n", index.Path())
+			such := ""
+			if *kernel != "" {
+				such = " of " + *kernel
+			}
+			_, err := fmt.Fprintf(a.stdout, "no runs%s in %s\n", such, index.Path())
 			return err
 		}
 		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
@@ -294,11 +316,35 @@ func (a *app) dbListCommand() *cobra.Command {
 			if r.Cost != nil {
 				best = space.Unit(r.Unit).Words(*r.Cost)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s %s\t%s\n", plain.Line(cmp.Or(r.Dir, r.Run)), plain.Clip(plain.Line(r.Created), 19), r.Evaluations, best,
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s %s\t%s\n", plain.Line(cmp.Or(r.Dir, r.Run)), dateOf(r.Created), r.Evaluations, best,
 				cmp.Or(plain.Line(string(r.Verdict)), "-"), plain.Line(r.Kernel), plain.Line(r.Shape), plain.Line(r.CPU))
 		}
 		return w.Flush()
 	})
+}
+
+// knownKernel refuses a kernel of --kernel that neither tune nor the index knows.
+func (a *app) knownKernel(ctx context.Context, index *db.DB, kernel string) error {
+	all, err := index.List(ctx, db.Filter{})
+	if err != nil {
+		return err
+	}
+	var of []string
+	for _, r := range all {
+		of = append(of, plain.Line(r.Kernel))
+	}
+	return a.someKernel(kernel, index.Path(), of)
+}
+
+// someKernel refuses a kernel of --kernel that tune does not know, and of which there is no run in a place; of are the kernels of the runs
+// there. "" stands for all kernels.
+func (a *app) someKernel(kernel, place string, of []string) error {
+	of = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(of))), func(name string) bool { return name == "" })
+	if kernel == "" || len(of) == 0 || slices.Contains(of, kernel) || kernel == recorded.Name || slices.Contains(a.table.Names(), kernel) {
+		return nil
+	}
+	known := append(of, a.table.Names()...)
+	return usage(fmt.Errorf("--kernel: unknown kernel %q: %s has runs of %s%s", kernel, place, strings.Join(of, ", "), space.DidYouMean(kernel, known)))
 }
 
 func (a *app) dbShowCommand() *cobra.Command {
@@ -319,7 +365,7 @@ func (a *app) dbShowCommand() *cobra.Command {
 		}
 		w := a.stdout
 		unit := space.Unit(d.Unit)
-		fmt.Fprintf(w, "run       %s, %s\n", plain.Line(cmp.Or(d.Dir, d.Run)), plain.Line(d.Created))
+		fmt.Fprintf(w, "run       %s, %s\n", plain.Line(cmp.Or(d.Dir, d.Run)), dateOf(d.Created))
 		fmt.Fprintf(w, "kernel    %s %s, version %s\n", plain.Line(d.Kernel), plain.Line(d.Shape), plain.Line(d.Version))
 		fmt.Fprintf(w, "machine   %s (%s)\n", plain.Line(d.CPU), plain.Line(d.Fingerprint))
 		fmt.Fprintf(w, "search    %s, seed %s: %s evaluated, %s valid, %.1f s, %s\n", plain.Line(d.Strategy), plain.Line(d.Seed), plain.Number(float64(d.Evaluations)),
@@ -353,6 +399,11 @@ aside to FILE.damaged-1 and made anew. What it held of runs whose directory is g
 		path, err := a.neededIndex(c.Flags(), set)
 		if err != nil {
 			return err
+		}
+		for _, folder := range args {
+			if _, serr := os.Stat(folder); errors.Is(serr, fs.ErrNotExist) {
+				return usage(fmt.Errorf("there is no folder %s: name one that holds runs", folder))
+			}
 		}
 		done, err := db.Rebuild(c.Context(), path, args, nil)
 		if err != nil {
@@ -420,6 +471,9 @@ func (a *app) dbExportCommand() *cobra.Command {
 			n, err = index.Export(c.Context(), w)
 			return err
 		})
+		if p, ok := errors.AsType[*fs.PathError](err); ok && p.Path == args[0] {
+			return fmt.Errorf("cannot write %s: %w: name another file", args[0], p.Err)
+		}
 		if err == nil {
 			_, err = fmt.Fprintf(a.stdout, "%s: %s\n", args[0], plain.Count(n, "run"))
 		}

@@ -254,10 +254,27 @@ func (d *display) searchEvent(name string) event {
 // rest estimates how long the rest of a budget of evaluations takes.
 func (d *display) rest(spent time.Duration) (time.Duration, bool) {
 	n, done := d.budget.Evaluations, d.last.Known-d.first
-	if n <= 0 || done <= 0 || d.virtual {
+	switch {
+	case n > 0 && d.last.Known >= n:
+		return 0, true
+	case n <= 0 || done <= 0 || d.virtual:
 		return 0, false
 	}
-	return spent / time.Duration(done) * time.Duration(max(n-d.last.Known, 0)), true
+	return spent / time.Duration(done) * time.Duration(n-d.last.Known), true
+}
+
+// timeLeft says how long the search goes on, by the limit that ends it first; "" where that cannot be said, or where nothing is to go.
+func (d *display) timeLeft(spent time.Duration) string {
+	remains, timed := d.remains(spent)
+	rest, counted := d.rest(spent)
+	switch {
+	case counted && rest == 0:
+	case timed && (!counted || remains <= rest):
+		return fmt.Sprintf(" · %s left", remains.Round(time.Second))
+	case counted && spent >= time.Second && (timed || d.width != nil):
+		return fmt.Sprintf(" · about %v left", atLeastSecond(rest))
+	}
+	return ""
 }
 
 // remains returns what is left of a time budget.
@@ -323,10 +340,7 @@ func (d *display) line() line {
 	if d.measured || d.last.Best.Outcome.Status == space.OK && d.last.Best.Outcome.Cost > d.base {
 		label = "best seen" // the measurement at the end has the last word, and what is slower than the baseline is not exported
 	}
-	left, simulated := "", ""
-	if remains, ok := d.remains(spent); ok {
-		left = fmt.Sprintf(" · %s left", remains.Round(time.Second))
-	}
+	simulated := ""
 	if d.virtual {
 		simulated = fmt.Sprintf(" · %s simulated", d.last.Elapsed.Round(100*time.Millisecond))
 	}
@@ -337,12 +351,9 @@ func (d *display) line() line {
 	toGo := ""
 	if n := d.budget.Evaluations; n > 0 {
 		toGo = fmt.Sprintf(" · %d to go", max(n-d.last.Known, 0))
-		if rest, ok := d.rest(spent); ok && left == "" && d.width != nil && spent >= time.Second {
-			left = fmt.Sprintf(" · about %v left", atLeastSecond(rest))
-		}
 	}
 	return line{
 		{d.prefix, 7}, {label + " " + best, stays}, {ratio, 6}, {fmt.Sprintf(" · %d evaluated", d.last.Known), 5}, {fmt.Sprintf(", %.*f/s", decimals, rate), 2},
-		{fmt.Sprintf(" · %.0f%% valid", valid), 3}, {toGo, 7}, {left, 8}, {simulated, 4}, {workers, 4},
+		{fmt.Sprintf(" · %.0f%% valid", valid), 3}, {toGo, 7}, {d.timeLeft(spent), 8}, {simulated, 4}, {workers, 4},
 	}
 }

@@ -84,11 +84,14 @@ func TestLine(t *testing.T) {
 		{"none valid", startOf(time.Minute, 0, 0, 0), 2 * time.Second, searchEventOf(10, 0, 0), "best none yet · 10 evaluated, 5.0/s · 0% valid · 58s left"},
 		{"best", startOf(time.Minute, 0, 0, 0), 2 * time.Second, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 5.0/s · 90% valid · 58s left"},
 		{"evaluations", startOf(0, 50, 0, 0), time.Second, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 10/s · 90% valid · 40 to go"},
-		{"both", startOf(time.Minute, 50, 0, 0), time.Second, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 10/s · 90% valid · 40 to go · 59s left"},
+		{"both", startOf(time.Minute, 50, 0, 0), time.Second, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 10/s · 90% valid · 40 to go · about 4s left"},
+		{"both, time first", startOf(3*time.Second, 50, 0, 0), time.Second, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 10/s · 90% valid · 40 to go · 2s left"},
+		{"both, nothing to go", startOf(time.Minute, 10, 0, 0), time.Second, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 10/s · 90% valid · 0 to go"},
+		{"both, and all of it resumed", startOf(time.Minute, 10, 10, 0), time.Second, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 0.0/s · 90% valid · 0 to go"},
 		{"no budget", startOf(0, 0, 0, 0), time.Second, searchEventOf(10, 10, 6000), "best seen 6,000 cycles (0.50× as fast) · 10 evaluated, 10/s · 100% valid"},
 		// What earlier sittings evaluated counts, but not for the rate; their time counts for what is left.
 		{"resumed", startOf(time.Minute, 0, 100, 20*time.Second), 10 * time.Second, searchEventOf(150, 75, 1500), "best 1,500 cycles (2.00× as fast) · 150 evaluated, 5.0/s · 50% valid · 30s left"},
-		{"over", startOf(time.Second, 5, 0, 0), time.Minute, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 0.2/s · 90% valid · 0 to go · 0s left"},
+		{"over", startOf(time.Second, 5, 0, 0), time.Minute, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 0.2/s · 90% valid · 0 to go"},
 		{"a cost of nothing", startOf(0, 0, 0, 0), time.Second, search.Event{Known: 1, Valid: 1, Best: search.Best{Outcome: space.Outcome{Status: space.OK}}}, "best 0 cycles · 1 evaluated, 1.0/s · 100% valid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

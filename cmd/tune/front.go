@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"text/tabwriter"
 
 	"tune"
@@ -33,7 +32,7 @@ func (a *app) printFront(r *tune.Report) {
 	for _, e := range r.Front[:min(len(r.Front), mostFront)] {
 		for _, g := range r.Goals {
 			v, _ := g.Measured(e.Outcome)
-			text := strconv.FormatFloat(v, 'g', 6, 64)
+			text := metricText(v)
 			if g.Metric == "" {
 				text = unit.Words(v)
 			}

@@ -24,6 +24,9 @@ file is read.`,
 	}
 	asJSON := c.Flags().Bool("json", false, "print the list as JSON")
 	c.RunE = func(_ *cobra.Command, args []string) error {
+		if err := present(args[0]); err != nil {
+			return usage(err)
+		}
 		f, err := gguf.Open(args[0])
 		if err != nil {
 			return err

@@ -166,9 +166,6 @@ func (a *app) guard(ctx context.Context, args []string, with guardFlags, o sched
 
 // guardSide reads a schedule and finds its kernel, which done closes.
 func (a *app) guardSide(arg, config string, yes bool) (side tune.Side, done func(), err error) {
-	if err := absent(arg); err != nil {
-		return side, nil, err
-	}
 	path, err := schedulePath(arg)
 	if err == nil {
 		side, err = tune.ReadSide(path)
@@ -242,7 +239,7 @@ func (a *app) printGuarded(all []*schedule.Guarded) error {
 		fmt.Fprintf(w, "guarded   %s\nkernel    %s\nagainst   %s\n", g.Name, plain.Line(strings.TrimSpace(g.Kernel+" "+g.Shape)), plain.Line(g.Against))
 		if g.Checked != "" {
 			fmt.Fprintf(w, "checked   %s\n", g.Checked)
-			printWeak(w, g.Weak)
+			printWeak(w, "", g.Weak)
 		}
 		if g.CompilerNow != "" {
 			fmt.Fprintf(w, "compiler  %s%s\n", plain.Line(g.CompilerNow), compilerThen(g))

@@ -2,8 +2,11 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -255,11 +258,22 @@ func (a *app) runsCommand() *cobra.Command {
 		if *state != "" && !slices.Contains(results.States(), *state) {
 			return usage(fmt.Errorf("--state: %q: want %s%s", *state, strings.Join(results.States(), ", "), space.DidYouMean(*state, results.States())))
 		}
-		list, err := results.List(set.out)
+		folder := set.out
+		if _, serr := os.Stat(folder); errors.Is(serr, fs.ErrNotExist) && set.from["out"] == "--out" {
+			return set.blame("out", fmt.Errorf("there is no folder %s: name the one that holds the runs", folder))
+		}
+		list, err := results.List(folder)
 		if err != nil {
 			return err
 		}
 		all := len(list)
+		var of []string
+		for _, l := range list {
+			of = append(of, l.Settings.Kernel)
+		}
+		if err := a.someKernel(*kernel, folder, of); err != nil {
+			return err
+		}
 		list = slices.DeleteFunc(list, func(l results.Listing) bool {
 			return *kernel != "" && l.Settings.Kernel != *kernel || !strings.Contains(l.Settings.Shape, *shape) || *state != "" && l.State.String() != *state
 		})
@@ -275,7 +289,7 @@ func (a *app) runsCommand() *cobra.Command {
 			if all > 0 {
 				such = fmt.Sprintf(" match, of %d", all)
 			}
-			_, err := fmt.Fprintf(a.stdout, "no runs in %s%s\n", set.out, such)
+			_, err := fmt.Fprintf(a.stdout, "no runs in %s%s\n", folder, such)
 			return err
 		}
 		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)

@@ -61,15 +61,16 @@ func (a *app) exportLibrary(ctx context.Context, e schedule.Exporter, dir, name,
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	folder = cmp.Or(folder, ".")
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
-	}
 	header, source := filepath.Join(folder, l.HeaderName), filepath.Join(folder, l.SourceName)
-	if err := files.Write(header, l.Header); err != nil {
-		return err
+	err = os.MkdirAll(folder, 0o777)
+	if err == nil {
+		err = files.Write(header, l.Header)
 	}
-	if err := files.Write(source, l.Source); err != nil {
-		return err
+	if err == nil {
+		err = files.Write(source, l.Source)
+	}
+	if err != nil {
+		return unmade("output", folder, err)
 	}
 	var command []string
 	for _, word := range l.Command {

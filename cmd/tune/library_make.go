@@ -102,7 +102,7 @@ under fixed. What you compare results with becomes the plain form.` + aboutConse
 			return &exitError{exitInterrupted, fmt.Errorf("interrupted: everything that was measured is kept in %s: the same command continues", o.Dir)}
 		}
 		if err != nil {
-			return err
+			return unmade("out", o.Dir, err)
 		}
 		return a.showLibrary(report, *asJSON)
 	}

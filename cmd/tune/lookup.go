@@ -29,7 +29,13 @@ func (a *app) lookup(name string) (kernels.Kernel, error) {
 	if found := kernelsIn(name); len(found) > 0 {
 		return nil, fmt.Errorf("%w; for the kernel in the folder %s write %s", err, name, strings.Join(found, " or "))
 	}
-	if info, serr := os.Stat(name); serr == nil && info.Mode().IsRegular() {
+	info, serr := os.Stat(name)
+	switch {
+	case isRunDir(name):
+		return nil, fmt.Errorf("%s is a run, and no kernel: 'tune resume %[1]s' continues it", name)
+	case serr == nil && info.IsDir():
+		return nil, fmt.Errorf("%s is a folder without the file of a kernel: name a file, or a kernel of 'tune list'", name)
+	case serr == nil && info.Mode().IsRegular():
 		if other := noKernel(name); other != nil {
 			return nil, other
 		}
@@ -87,6 +93,9 @@ func present(path string) error {
 func absent(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil // what opens it says what is wrong
+	}
+	if strings.ContainsAny(path, "*?[") {
+		return fmt.Errorf("%s is a pattern that nothing matches: 'tune runs' lists the runs", path)
 	}
 	return fmt.Errorf("%s is not a run: there is no file or folder of that name; 'tune runs' lists the runs", path)
 }

@@ -73,7 +73,10 @@ With --measure it measures again, and keeps the higher ones.`,
 			observe, end := a.counter("loops measured")
 			roofs, err := a.host.Roofs(c.Context(), *measure, observe)
 			end()
-			if err != nil {
+			switch {
+			case ofMachine(err):
+				m.Why = err.Error()
+			case err != nil:
 				return err
 			}
 			m.Roofs = roofs.Roofs

@@ -59,6 +59,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,6 +82,7 @@ import (
 	"tune/kernels"
 	"tune/kernels/all"
 	"tune/kernels/native"
+	"tune/kernels/native/cc"
 	"tune/kernels/user"
 	"tune/space"
 )
@@ -197,13 +199,17 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks an error as the user's.
+// usage marks an error as the user's. One of the machine stays as it is.
 func usage(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || ofMachine(err) {
+		return err
 	}
 	return &exitError{exitUsage, err}
 }
+
+// ofMachine reports whether an error says that this machine has no C compiler, or no place for what it makes. It says what to do, and no
+// other flag, file or folder helps.
+func ofMachine(err error) bool { return errors.Is(err, cc.ErrNone) || errors.Is(err, cc.ErrCache) }
 
 // fileFault marks an error that stands in a file or in the environment: help about commands would not help.
 type fileFault struct{ error }
@@ -241,6 +247,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
+	completionCommand(root)
 	err := singleDash(root, args)
 	if err == nil {
 		err = root.ExecuteContext(ctx)
@@ -316,7 +323,9 @@ B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards 
 		Version: tune.Version(),
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(flagError(c, err)) })
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return usage(checkEnvironment(a.environ)) }
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		return usage(cmp.Or(checkEnvironment(a.environ), emptyFlag(c.Flags())))
+	}
 	a.asRun(root)
 	search := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
@@ -398,7 +407,7 @@ func noArgs(c *cobra.Command, args []string) error {
 	if len(names) > 0 {
 		return usage(fmt.Errorf("unknown command %q: want %s%s", args[0], strings.Join(names, ", "), space.DidYouMean(args[0], names)))
 	}
-	return usage(fmt.Errorf("%s takes no arguments, but got %q", c.CommandPath(), args[0]))
+	return usage(fmt.Errorf("%s takes no arguments, but got %q%s", c.CommandPath(), args[0], strayFlag(c, args[0])))
 }
 
 // exactly refuses any other number of arguments.
@@ -408,7 +417,7 @@ func exactly(n int, what string) cobra.PositionalArgs {
 		case len(args) < n:
 			return usage(fmt.Errorf("%s needs %s: %s", c.CommandPath(), what, strings.TrimSuffix(c.UseLine(), " [flags]")))
 		case len(args) > n:
-			return usage(fmt.Errorf("%s takes %s and nothing else, but got %q", c.CommandPath(), what, args[n]))
+			return usage(fmt.Errorf("%s takes %s and nothing else, but got %q%s", c.CommandPath(), what, args[n], strayFlag(c, args[n])))
 		}
 		return nil
 	}
@@ -432,6 +441,40 @@ func singleDash(root *cobra.Command, args []string) error {
 	return nil
 }
 
+// emptyFlag refuses a flag whose value is empty, as that of a variable of the shell that is not set. Settings say themselves what an empty
+// value lacks, and a start point may be that of all defaults.
+func emptyFlag(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		list, isList := f.Value.(pflag.SliceValue)
+		what := "is empty"
+		empty := f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(settingKeys(), f.Name)
+		if isList && f.Name != "start" {
+			empty = len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")
+		}
+		if empty && isList && len(list.GetSlice()) > 1 {
+			what = "one of the values is empty"
+		}
+		if empty {
+			err = fmt.Errorf("--%s: %s: write a value, or leave it out", f.Name, what)
+		}
+	})
+	return err
+}
+
+// longNames says which of the flags of a command a letter may stand for, as the end of a message.
+func longNames(letter string, names []string) string {
+	var like []string
+	for _, name := range []string{"output", "out", "dir"} {
+		if letter == "o" && slices.Contains(names, name) {
+			like = append(like, "--"+name)
+		}
+	}
+	if len(like) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", strings.Join(like, " or "))
+}
+
 // flagError says what is wrong with a flag in the words of users.
 func flagError(c *cobra.Command, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
@@ -451,6 +494,14 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if unknown.GetSpecifiedShortnames() != "" {
+		return fmt.Errorf("%w%s", err, longNames(unknown.GetSpecifiedName(), names))
+	}
+	for _, other := range c.Root().Commands() {
+		if other.IsAvailableCommand() && other.Name() == unknown.GetSpecifiedName() && c != other {
+			return fmt.Errorf("%w: it is a command, 'tune %s'", err, other.Use)
+		}
+	}
 	if n := space.Nearest(unknown.GetSpecifiedName(), names); n != "" {
 		return fmt.Errorf("%w (did you mean --%s?)", err, n)
 	}

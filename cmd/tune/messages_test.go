@@ -384,7 +384,7 @@ func TestMessages(t *testing.T) {
 	for _, pkg := range catalogued {
 		all := messagesOf(t, root, pkg)
 		for _, m := range all {
-			if strings.HasSuffix(m.text, ".") && !strings.HasSuffix(m.text, " .") || m.text == "" || strings.Contains(m.text, "\n") && m.where != "space.ExprError.Error" {
+			if strings.HasSuffix(m.text, ".") && !strings.HasSuffix(m.text, " .") || m.text == "" || strings.Contains(m.text, "\n") {
 				t.Errorf("%s: %s: not one line without a full stop: %q", m.place, m.where, m.text)
 			}
 			if !m.named() {
@@ -485,7 +485,7 @@ var added = map[string]string{
 	"cmd/tune.progressFlag.Set": "flag", "cmd/tune.settings.blame": "flag",
 	"cmd/tune.settingTable": "flag", "cmd/tune.text": "flag", "cmd/tune.parseSeed": "flag", "cmd/tune.parseCount": "flag", "cmd/tune.parseDuration": "flag",
 	"cmd/tune.parseConfig": "layer", "cmd/tune.errEmpty": "layer", "cmd/tune.yamlError": "layer",
-	"cmd/tune.adviseFull": "wrapped", "cmd/tune.app.finishMeasure": "wrapped", "cmd/tune.app.initCommand": "system", "cmd/tune.app.lookup": "wrapped",
+	"cmd/tune.adviseFull": "wrapped", "cmd/tune.adviseRun": "wrapped", "cmd/tune.app.finishMeasure": "wrapped", "cmd/tune.app.initCommand": "system", "cmd/tune.app.lookup": "wrapped",
 	"cmd/tune.app.pointOf": "wrapped", "cmd/tune.app.resumeCommand": "wrapped", "cmd/tune.app.verifyLibrary": "wrapped", "cmd/tune.app.verifyModel": "wrapped",
 	"cmd/tune.asking.carry": "wrapped", "cmd/tune.lookForFiles": "system", "cmd/tune.programAt": "wrapped", "cmd/tune.app.checkVectors": "program",
 	"cmd/tune.app.execute": "nothing", "cmd/tune.app.manCommand": "system",
@@ -519,7 +519,7 @@ var added = map[string]string{
 	"results/model.UnfitError.Error": "model", "results/model.NewPlan": "model",
 	"search.Settings.Validate": "settings", "search.errTimeSpent": "settings", "search.run.ask": "settings",
 
-	"results.Create": "system", "results.begin": "system", "results.checkFree": "system", "results.acquireLock": "system",
+	"results.create": "system", "results.begin": "system", "results.checkFree": "system", "results.acquireLock": "system",
 	"results.MadeHere": "origin", "results.stateKey": "origin", "results.OpenJournal": "system", "results.knownJSON": "json", "results.explainJSON": "json",
 	"results.checkOutcome": "outcome", "results.checkEnd": "journal", "results.checkSealedHeader": "journal", "results.cursor.members": "journal",
 	"results.cursor.name": "journal", "results.errDeleted": "journal", "results.errForm": "journal", "results.errRubbish": "journal",
@@ -641,9 +641,9 @@ var evident = map[string]string{
 	"%scompare the lengths and values of source.arguments with what the function reads and writes": told,
 	"%v is not a finite number": told,
 	"a library cannot compute with a condition on a parameter that is inactive": told,
-	"column %d: %s\n\t%s\n\t%s^": told,
-	"expected a text":            told,
-	"its %s is not valid UTF-8":  told,
+	"column %d: %s, in %q":      told,
+	"expected a text":           told,
+	"its %s is not valid UTF-8": told,
 	"kernel %s is no function in C: a library is of kernels that are; export its program, --format program": told,
 	"key %q: expected a blank at %q":                                                        told,
 	"line %d: %q is not a number, text, true or false":                                      told,

@@ -168,7 +168,7 @@ func (a *app) makeModel(ctx context.Context, o modellib.Options, f modelFlags) e
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted: everything that was measured is kept in %s: the same command continues", o.Dir)}
 	}
 	if err != nil {
-		return err
+		return unmade("out", o.Dir, err)
 	}
 	if *f.asJSON {
 		return printJSON(a.stdout, report)

@@ -292,7 +292,7 @@ func (s *asking) carry(ctx context.Context, indexed string, run func(context.Con
 			base.Outcome.Status, base.Outcome.Reason, s.kernel.Info().Files.Path)
 	}
 	if report == nil && err != nil && !interrupted(ctx, err) {
-		err = adviseRun(s.dir, "", err)
+		err = adviseRun(s.dir, "", false, err)
 	}
 	if len(s.command) == 0 {
 		a.stdout = a.stderr // standard output is the client's

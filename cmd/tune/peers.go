@@ -60,6 +60,9 @@ The package and ggml have the MIT licence.`,
 		if err != nil {
 			return err
 		}
+		if err := present(*from); *from != "" && err != nil {
+			return usage(fmt.Errorf("--from: %w", err))
+		}
 		source := fetch.Source{File: *from}
 		if source.File == "" {
 			source.Registry = fetch.Registry(c.Context(), a.environ)

@@ -148,7 +148,7 @@ func TestSlowReference(t *testing.T) {
 }
 
 // TestNoObject: where the compiler makes no object of the baseline or of the reference, the file of the kernel has to change, and
-// neither another directory nor going on helps.
+// going on does not help.
 func TestNoObject(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("gcc"); err != nil {
@@ -171,9 +171,12 @@ func TestNoObject(t *testing.T) {
 		cmd := exec.Command("tune", "run", "-c", "./k.yaml", "--dir", "run")
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
-		const advice = "fix it in ./k.yaml (try it with 'tune check ./k.yaml'), and start again\n"
+		advice := "fix it in ./k.yaml (try it with 'tune check ./k.yaml'), and start again"
+		if isRunDir(filepath.Join(dir, "run")) { // in which a new run cannot begin
+			advice += " with another --dir"
+		}
 		if text := string(out); exitCode(err) != exitFailed || !strings.Contains(text, want) || !strings.Contains(text, "made no shared object") ||
-			!strings.HasSuffix(text, advice) || strings.Contains(text, "--dir") {
+			!strings.HasSuffix(text, advice+"\n") || strings.Contains(text, "resume") {
 			t.Errorf("%s: exit code %d: %s", flags, exitCode(err), out)
 		}
 	}

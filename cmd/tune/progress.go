@@ -61,11 +61,12 @@ func atLeastSecond(d time.Duration) time.Duration { return max(d.Round(time.Seco
 // counter returns what shows how many of some work are done and how long the rest takes, and what removes that: on a terminal a line,
 // which changes at most some 200 times, or events, or where --progress asks for them plain lines. Elsewhere nothing is shown.
 func (a *app) counter(of string) (observe func(done, total int), end func()) {
-	return a.counterOf(of, 0)
+	return a.counterOf(of, 0, 0)
 }
 
-// counterOf is counter for work of which each takes the given time at most; 0 where that has to be estimated.
-func (a *app) counterOf(of string, each time.Duration) (observe func(done, total int), end func()) {
+// counterOf is counter for so much work, which it shows from the beginning, and of which each takes the given time at most; 0 where that has to
+// be estimated.
+func (a *app) counterOf(of string, total int, each time.Duration) (observe func(done, total int), end func()) {
 	if a.quiet || a.width == nil && a.events == nil && !a.plain {
 		return nil, func() {}
 	}
@@ -99,6 +100,9 @@ func (a *app) counterOf(of string, each time.Duration) (observe func(done, total
 		default:
 			a.redraw(l)
 		}
+	}
+	if total > 0 {
+		observe(0, total)
 	}
 	return observe, a.wipe
 }

@@ -176,8 +176,7 @@ func TestCounter(t *testing.T) {
 		// Where it is known how long each takes at most, that is said from the beginning.
 		out.Reset()
 		a.width = func() int { return 40 }
-		observe, end = a.counterOf("searches", 2*time.Minute)
-		observe(0, 9000)
+		_, end = a.counterOf("searches", 9000, 2*time.Minute)
 		end()
 		if got, want := out.String(), wiped+"0 of 9000 · up to 300h0m0s left"+wiped; got != want {
 			t.Errorf("it shows %q, want %q", got, want)

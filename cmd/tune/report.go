@@ -47,13 +47,20 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 		Args: cobra.ArbitraryArgs,
 	}
 	output := c.Flags().StringP("output", "o", "", "`file` to write; an existing one is replaced. Without it, standard output has the report")
-	format := c.Flags().String("format", "html", "`form` of the report: html or md")
+	format := c.Flags().String("format", "html", "`form` of the report: html or md (default: what --output ends in, else html)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return usage(errors.New("no run is given: want the directory of a run, or a file of measurements: 'tune report RUN... -o report.html'"))
 		}
 		if !slices.Contains(reportFormats, *format) {
 			return usage(fmt.Errorf("--format: %q: want %s", *format, strings.Join(reportFormats, " or ")))
+		}
+		chosen, err := reportFormat(*format, *output, c.Flags().Changed("format"))
+		if err != nil {
+			return usage(err)
+		}
+		if err := noFolder("output", *output); err != nil {
+			return err
 		}
 		page := report.Page{Version: tune.Version()}
 		w := a.work("reading the runs", false)
@@ -65,7 +72,7 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 		page.Runs = runs
 		var text bytes.Buffer
 		write := page.HTML
-		if *format == "md" {
+		if chosen == "md" {
 			write = page.Markdown
 		}
 		if err := write(&text); err != nil {
@@ -75,7 +82,7 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 			_, err := a.raw.Write(text.Bytes())
 			return err
 		}
-		return unwritten(*output, files.Stream(*output, false, func(w io.Writer) error {
+		return unwritten("output", *output, files.Stream(*output, false, func(w io.Writer) error {
 			_, err := w.Write(text.Bytes())
 			return err
 		}))
@@ -111,7 +118,12 @@ func (a *app) reported(args []string, shows *work) (runs []*report.Run, err erro
 
 // reportedBy returns what reads the runs that an argument names.
 func (a *app) reportedBy(arg string) (read []func() (*report.Run, error), err error) {
-	if err := absent(arg); err != nil {
+	if err := absent(arg); err != nil && pages[endingOf(arg)] != "" {
+		return nil, usage(fmt.Errorf("%s is not a run: to write it, give --output %[1]s", arg))
+	} else if err != nil {
+		return nil, err
+	}
+	if err := noRun(arg); err != nil {
 		return nil, err
 	}
 	o := a.reportOptions()

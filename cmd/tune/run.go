@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -262,7 +263,7 @@ func (a *app) runEnded(ctx context.Context, report *tune.Report, err error, e ru
 		}
 		err = adviseSetup(set.dir, adviseFull(set.dir, err))
 	} else if err != nil && !interrupted(ctx, err) {
-		err = adviseRun(set.dir, e.path, err)
+		err = adviseRun(set.dir, e.path, e.made, err)
 		if e.made {
 			_ = os.Remove(set.dir) // where nothing was written to it
 		}
@@ -289,7 +290,7 @@ func startingError(err error, set settings) error {
 		return fmt.Errorf("--objective: %w", goals)
 	}
 	if metrics, ok := errors.AsType[*session.MetricsError](err); ok {
-		return fmt.Errorf("--metrics: %w", metrics)
+		return fmt.Errorf("--metrics: %w: leave them out", metrics)
 	}
 	if first, ok := errors.AsType[*tune.FirstError](err); ok && slices.Contains(set.preset.Start, first.Key) {
 		return fmt.Errorf("--config: the start point %q of preset %s does not exist at this shape: %w: leave --shape out, or the point", first.Key, set.preset.Name, first.Err)
@@ -305,6 +306,9 @@ func readEarlier(paths []string) ([]*tune.Earlier, error) {
 	for _, path := range paths {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, usage(fmt.Errorf("--from: there is no file or folder %s: want a run (see tune runs), a schedule, a file of measurements, or db", path))
+		}
+		if err := noRun(path); err != nil {
+			return nil, usage(fmt.Errorf("--from: %w", err))
 		}
 		e, err := tune.ReadEarlier(path)
 		if err != nil {
@@ -349,17 +353,27 @@ func freeDir(dir string) (string, error) {
 }
 
 // adviseRun adds to the error of a run that could not begin what to do about its directory, or about the file of the kernel;
-// path is "" where it has none.
-func adviseRun(dir, path string, err error) error {
+// path is "" where it has none. made says that the directory is one of tune's choice.
+func adviseRun(dir, path string, made bool, err error) error {
+	if ofMachine(err) {
+		return err
+	}
 	base, failed := errors.AsType[*tune.BaselineError](err)
 	_, uncompiled := errors.AsType[*user.UncompiledReferenceError](err)
-	if (failed || uncompiled) && path != "" {
-		// To go on with the run would come to the same.
+	again := "start again"
+	if !made && isRunDir(dir) {
+		again = "start again with another --dir"
+	}
+	// To go on with the run would come to the same.
+	switch {
+	case (failed || uncompiled) && path != "":
 		what := "it"
 		if failed && base.Outcome.Status == space.WrongAnswer {
 			what = "it, its tolerance or the defaults of its parameters"
 		}
-		return fmt.Errorf("%w: fix %s in %s (try it with 'tune check %s'), and start again", err, what, path, configPath(path))
+		return fmt.Errorf("%w: fix %s in %s (try it with 'tune check %s'), and %s", err, what, path, configPath(path), again)
+	case failed:
+		return fmt.Errorf("%w: mend what it names, and %s", err, again)
 	}
 	if faults, wrong := errors.AsType[user.Faults](err); wrong {
 		return usage(faults)
@@ -382,10 +396,18 @@ func adviseRun(dir, path string, err error) error {
 	if _, busy := errors.AsType[*results.InUseError](err); busy {
 		return fmt.Errorf("%w: wait for it, or use another --dir", err)
 	}
-	if _, serr := os.Stat(filepath.Join(dir, results.SettingsName)); serr == nil {
-		return fmt.Errorf("%w: continue it with 'tune resume %s', or use another --dir", err, dir)
+	if run, rerr := results.Read(dir); rerr == nil && run.LastEnd().Why == results.BaselineFailed {
+		return fmt.Errorf("%w, and %s: mend the kernel, and use another --dir", err, results.BaselineFailed)
 	}
-	return fmt.Errorf("%w: use another --dir", err)
+	switch _, unfit := errors.AsType[*results.DirError](err); {
+	case unfit && isRunDir(dir):
+		return fmt.Errorf("%w: continue it with 'tune resume %s', or use another --dir", err, dir)
+	case unfit:
+		return fmt.Errorf("%w: use another --dir", err)
+	case isRunDir(dir):
+		return fmt.Errorf("%w; then 'tune resume %s' continues the run", err, dir)
+	}
+	return err
 }
 
 // adviseFull adds to the error of a full disk what to do about it, and how the run in a directory goes on.
@@ -634,7 +656,7 @@ func (a *app) printSchedule(r *tune.Report) {
 		fmt.Fprintf(w, "warning   %s\n", advice)
 	}
 	fmt.Fprintf(w, "checked   %s%s\n", r.Checking.Words(len(s.Checks)), deviation(s.Metrics))
-	printWeak(w, s.Weak)
+	printWeak(w, "", s.Weak)
 	fmt.Fprintf(w, "schedule  %s\n", filepath.Join(r.Dir, tune.ScheduleName))
 	for _, file := range s.Artifacts {
 		fmt.Fprintf(w, "          %s\n", filepath.Join(r.Dir, file.Name))
@@ -673,16 +695,16 @@ func printMetrics(w io.Writer, s *results.Schedule) {
 
 // metricText writes a metric: to a whole number, or where that is small to four digits.
 func metricText(v float64) string {
-	if v >= 1000 {
+	if math.Abs(v) >= 1000 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// printWeak shows, under the line "checked", the outputs of which the check proves little.
-func printWeak(w io.Writer, outputs []space.WeakOutput) {
+// printWeak shows, under the line "checked", the outputs of which the check proves little. of says whose they are, where there are several.
+func printWeak(w io.Writer, of string, outputs []space.WeakOutput) {
 	for _, weak := range outputs {
-		fmt.Fprintf(w, "          %s\n", weak)
+		fmt.Fprintf(w, "          %s%s\n", of, weak)
 	}
 }
 
@@ -822,7 +844,7 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
   tune export convolution.json.gz --format kerneltuner --output convolution.cache.json`,
 		Args: exactly(1, "the directory of a run, or a file of measurements"),
 	}
-	format := c.Flags().StringP("format", "f", "json", "`format`: "+strings.Join(exportFormats(), ", "))
+	format := c.Flags().StringP("format", "f", "json", "`format`: "+strings.Join(exportFormats(), ", ")+"; without it, the ending of --output may say csv, svg or png")
 	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output), or for a library the folder (default: this one)")
 	prefix := c.Flags().String("prefix", "", "`name` of the function and the files of a library (default: made from kernel and shape)")
 	measure := c.Flags().Bool("measure", false, "compile, run and measure the best candidates again where the schedule is missing or out of date")
@@ -831,6 +853,13 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 	quiet := a.progressFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
+		chosen := c.Flags().Changed("format")
+		if !chosen || slices.Contains(exportFormats(), *format) {
+			var err error
+			if *format, err = exportFormat(*format, *output, chosen); err != nil {
+				return usage(err)
+			}
+		}
 		if err := checkExport(*format, *prefix, *pick); err != nil {
 			return usage(err)
 		}

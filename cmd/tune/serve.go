@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,6 +53,11 @@ the files of runs may hold names and paths that others should not see. The conne
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
 			return usage(err)
+		}
+		for _, dir := range args {
+			if err := absent(dir); err != nil {
+				return err
+			}
 		}
 		if len(args) == 0 {
 			args = []string{set.out}
@@ -112,6 +118,9 @@ func (a *app) serve(ctx context.Context, dirs []string, listen, token string, wo
 		return "", nil, err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return "", nil, fmt.Errorf("--listen %s: the address is in use: choose another port, or 0 for a free one", listen)
+	}
 	if err != nil {
 		return "", nil, fmt.Errorf("--listen %s: %w", listen, err)
 	}

@@ -35,6 +35,11 @@ func TestServe(t *testing.T) {
 	if !ok {
 		t.Fatalf("it says %q", line)
 	}
+	at := strings.Trim(strings.TrimPrefix(address, "http://"), "/")
+	want := "tune: --listen " + at + ": the address is in use: choose another port, or 0 for a free one\n"
+	if said, err := exec.Command("tune", "serve", root, "--listen", at).CombinedOutput(); err == nil || string(said) != want {
+		t.Errorf("at the same address: %v, %q, want %q", err, said, want)
+	}
 	for _, path := range []string{"", "events"} {
 		answer, err := http.Get(address + path)
 		if err != nil {

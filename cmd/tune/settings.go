@@ -49,8 +49,8 @@ type settings struct {
 
 // blame says which setting an error is about.
 func (s settings) blame(key string, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || ofMachine(err) {
+		return err
 	}
 	text := strings.TrimPrefix(err.Error(), key+": ")
 	from := s.from[key]

@@ -158,6 +158,7 @@ func (a *app) simulate(path string, program *sim.Program, shape kernels.Shape, s
 	}
 	if err == nil && trace != "" {
 		_, err = results.WriteArtifact(trace, treehash.TraceWriter(program, s, seed, limits))
+		err = unwritten("trace", trace, err)
 	}
 	if err == nil && (e.Values != nil || indices && e.Indices != nil) {
 		failed := &exitError{code: exitFailed}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"math/rand/v2"
 	"path/filepath"
@@ -107,9 +108,13 @@ func spaceOf(k kernels.Kernel, set settings) (*space.Space, []kernels.Preset, er
 	return p.Space(), p.Presets(), nil
 }
 
-// readSpace reads a space in YAML, a T1 file, or the space of a file of measurements. Errors name the file.
+// readSpace reads a space in YAML, a T1 file, or the space of a file of measurements. Errors name the file. A fault in the
+// description of a space is the user's.
 func readSpace(name string) (*space.Space, error) {
 	data, err := files.Read(name, files.Data)
+	if err != nil && isYAML(name) {
+		return nil, usage(fileFault{err})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -120,17 +125,24 @@ func readSpace(name string) (*space.Space, error) {
 		}
 		return f.MakeSpace()
 	}
-	var s *space.Space
-	if isT1(name, data) {
-		var f *t1.File
-		if f, err = t1.Read(bytes.NewReader(data)); err == nil {
-			s, err = f.Space()
+	if !isT1(name, data) {
+		s, err := space.Read(bytes.NewReader(data))
+		if err != nil {
+			return nil, usage(fileFault{fmt.Errorf("%s: %w", name, err)})
 		}
-	} else {
-		s, err = space.Read(bytes.NewReader(data))
+		return s, nil
+	}
+	return spaceOfT1(name, bytes.NewReader(data))
+}
+
+// spaceOfT1 reads the space in a T1 file. The error names the file.
+func spaceOfT1(path string, r io.Reader) (s *space.Space, err error) {
+	f, err := t1.Read(r)
+	if err == nil {
+		s, err = f.Space()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, usage(fileFault{fmt.Errorf("%s: %w", path, err)})
 	}
 	return s, nil
 }

@@ -123,6 +123,9 @@ fields, for editors, and --schema=library that of the files of tune library.`,
 	schema := c.Flags().String("schema", "", "print the JSON schema of kernel files, and write nothing; --schema=library prints that of the files of tune library")
 	c.Flags().Lookup("schema").NoOptDefVal = "kernel"
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if *schema != "" && len(args) > 0 {
+			return usage(fmt.Errorf("--schema goes to standard output, and %q is not needed: leave it out, or write --schema=kernel or --schema=library", args[0]))
+		}
 		if *schema != "" {
 			return a.printSchema(*schema)
 		}
@@ -142,7 +145,7 @@ fields, for editors, and --schema=library that of the files of tune library.`,
 		for _, f := range files {
 			path := filepath.Join(dir, f.Name)
 			if err := writeNew(path, f.Text); err != nil {
-				return err
+				return fmt.Errorf("cannot write the example: %w: choose another folder, 'tune init DIR'", err)
 			}
 			fmt.Fprintf(a.stdout, "wrote %s\n", path)
 		}
@@ -270,6 +273,9 @@ func (a *app) check(c *cobra.Command, shows *work, path string, set settings, st
 	}
 	if err := folderFault(path, "tune check"); err != nil {
 		return nil, usage(err)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, usage(fmt.Errorf("%s is a folder without the file of a kernel: name a file", path))
 	}
 	k, err := user.Load(path)
 	if err != nil && slices.Contains(sourceEndings, filepath.Ext(path)) {

@@ -28,9 +28,14 @@ func TestWeakChecks(t *testing.T) {
 	}
 	out.Reset()
 	compared := &tune.Comparison{Unit: "ns", A: tune.Compared{Checked: "on 8 fresh inputs", Weak: weak}, B: tune.Compared{Checked: "on 8 fresh inputs", Weak: weak[:1]}}
-	const both = "checked   both on 8 fresh inputs\n          the reference writes the same to y, whatever its inputs are\n          the reference writes nothing to z: nothing of it is compared\n          the reference writes the same to y, whatever its inputs are\n"
+	const both = "checked   both on 8 fresh inputs\n          A: the reference writes the same to y, whatever its inputs are\n          A: the reference writes nothing to z: nothing of it is compared\n          B: the reference writes the same to y, whatever its inputs are\n"
 	if printCosts(a, compared); !strings.Contains(out.String(), both) {
 		t.Errorf("compare prints\n%s", out.String())
+	}
+	out.Reset()
+	alike := &tune.Comparison{Unit: "ns", A: compared.A, B: compared.A}
+	if printCosts(a, alike); !strings.Contains(out.String(), strings.Replace(want, "checked   ", "checked   both ", 1)) {
+		t.Errorf("compare prints of sides that are alike\n%s", out.String())
 	}
 	for _, of := range []any{guardedJSON([]*schedule.Guarded{guarded}), comparisonJSON(compared, nil, false)} {
 		var text bytes.Buffer

@@ -25,6 +25,7 @@ func (Kernel) Info() kernels.Info {
 		Unit:     "cycles",
 		Exact:    true,
 		Strategy: "evolve",
+		Metrics:  metricNames(),
 		Shape: []kernels.Field{
 			{Name: "height", Doc: "levels of the tree below its root", Default: "10", Min: 1, Max: tree.MaxHeight},
 			{Name: "rounds", Doc: "levels that each item goes down", Default: "16", Min: 1, Max: tree.MaxRounds},

@@ -65,6 +65,13 @@ func TestPresets(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	out := outcome(t, problem(t, ""), "baseline")
+	var names []string
+	for _, m := range out.Metrics {
+		names = append(names, m.Name)
+	}
+	if stated := (treehash.Kernel{}).Info().Metrics; !slices.Equal(names, stated) {
+		t.Errorf("the metrics are %v, and the kernel states %v", names, stated)
+	}
 	want := []space.Metric{
 		// 29 of 36 slots are arithmetic, 3 load, 2 store and 2 select; the flow engine also pauses twice.
 		{Name: "alu", Value: 29 * 4096},

@@ -132,6 +132,19 @@ func (c *checker) doubleWrites(p *sim.Program, seed uint64) error {
 	return nil
 }
 
+// metricFloor is the minimum of cycles that the busiest engine needs.
+const metricFloor = "floor"
+
+// metricNames returns the names of the metrics of a full score, in order.
+func metricNames() []string {
+	names := []string{metricFloor}
+	for e := range sim.Debug {
+		names = append(names, e.String())
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Score returns the cycles of a program that has passed a check, which are exact at every fidelity. The metrics are the slots
 // that it executed on each engine, and floor, the minimum of cycles that the busiest engine needs for them. At the cheapest
 // fidelity that minimum is called bound, because a search looks for that name.
@@ -156,7 +169,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 		metrics = append(metrics, space.Metric{Name: e.String(), Value: float64(slots[e])})
 		floor = max(floor, (slots[e]+sim.SlotLimit[e]-1)/sim.SlotLimit[e])
 	}
-	name := "floor"
+	name := metricFloor
 	if fidelity >= bounded {
 		name = space.MetricBound
 	}

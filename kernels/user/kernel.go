@@ -277,6 +277,9 @@ func (k *Kernel) Info() kernels.Info {
 	}
 	if c := k.d.command; c != nil {
 		info.Unit, info.Exact = c.metric.costUnit(), c.metric.exact
+		for _, m := range c.others {
+			info.Metrics = append(info.Metrics, m.name)
+		}
 	}
 	return info
 }

@@ -37,16 +37,6 @@ func (c *command) metrics() []metric {
 	return out
 }
 
-// MetricNames returns the names of the numbers that the file of a kernel of commands reports beside the cost.
-func (k *Kernel) MetricNames() (names []string) {
-	if k.d.command != nil {
-		for _, m := range k.d.command.others {
-			names = append(names, m.name)
-		}
-	}
-	return names
-}
-
 // ownMetrics are the names of the metrics that tune reports of a command.
 var ownMetrics = []string{space.MetricRuns, space.MetricSpread, space.MetricValue, MetricOutliers, MetricSlowFirst, space.MetricWithin}
 

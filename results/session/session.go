@@ -308,7 +308,7 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 		}
 		found, err = s.baselineWithin(ctx, o)
 	}
-	if lacks := s.goals.Lacking(found.Outcome); err == nil && s.goals.Several() && found.Outcome.Status == space.OK && lacks != nil {
+	if lacks := s.goals.Lacking(found.Outcome, s.kernel.Problem.Traits().Measures != nil); err == nil && s.goals.Several() && found.Outcome.Status == space.OK && lacks != nil {
 		err = &GoalsError{lacks}
 	}
 	_, failed := errors.AsType[*kernels.BaselineError](err)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -31,7 +32,7 @@ func defaultDir() (string, error) {
 	// Without a home directory, use a place that other users cannot write to.
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("tune-so-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+		return "", unusable(err)
 	}
 	if err := private(dir); err != nil {
 		return "", err
@@ -49,8 +50,17 @@ type cache struct {
 	inserted int64 // bytes since the size of the directory was last measured
 }
 
-// ErrCache begins the errors of a cache whose directory cannot be made.
+// ErrCache begins the errors of a cache whose directory cannot be made or written. They say what to do.
 var ErrCache = errors.New("the cache of compiled kernels")
+
+// unusable returns the error of a cache whose directory cannot be made or written.
+func unusable(err error) error {
+	variable := "XDG_CACHE_HOME"
+	if runtime.GOOS == "darwin" {
+		variable = "HOME"
+	}
+	return fmt.Errorf("%w: %w: set %s to a folder that can be written", ErrCache, err, variable)
+}
 
 // prepare creates the directory. It refuses one that others can write to, because its content is executed.
 func (c *cache) prepare() error {
@@ -67,7 +77,7 @@ func (c *cache) prepare() error {
 		c.dir = dir
 	}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return fmt.Errorf("%w: %w", ErrCache, err)
+		return unusable(err)
 	}
 	abs, err := filepath.Abs(c.dir)
 	if err != nil {

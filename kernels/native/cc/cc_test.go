@@ -93,6 +93,14 @@ func TestFind(t *testing.T) {
 	if _, err := Find(t.Context()); err == nil || !strings.Contains(err.Error(), "/no/such/compiler") {
 		t.Errorf("Find with a wrong CC returned %v", err)
 	}
+	broken := filepath.Join(t.TempDir(), "gcc")
+	if err := os.WriteFile(broken, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CC", broken)
+	if _, err := Find(t.Context()); !errors.Is(err, ErrNone) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "unset it or name one; "+broken+": ") {
+		t.Errorf("Find with a CC that is broken returned %v", err)
+	}
 	if _, err := New(t.TempDir(), nil).Build(t.Context(), "c", numbered(1), "", nil); !errors.Is(err, ErrNone) {
 		t.Errorf("Build without a compiler returned %v, want %v", err, ErrNone)
 	}

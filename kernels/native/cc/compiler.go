@@ -1,6 +1,7 @@
 package cc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,25 @@ type Compiler struct {
 	Version string `json:"version"` // the first line that it prints for --version
 }
 
-// ErrNone says that the machine has no C compiler, and what to do about it.
+// ErrNone says that the machine has no C compiler, and what to do about it. An error about the compiler that CC names is ErrNone too.
 var ErrNone = errors.New("no C compiler found: install gcc (apt-get install gcc) or set CC")
+
+// namedError is ErrNone where CC names the compiler.
+type namedError string
+
+func (e namedError) Error() string {
+	return fmt.Sprintf("CC is %q, which is not a compiler that can be run: unset it or name one", string(e))
+}
+
+func (e namedError) Is(target error) bool { return target == ErrNone }
+
+// because adds to an error why the compilers that were tried cannot be run, in the same line.
+func because(err error, broken []error) error {
+	for _, b := range broken {
+		err = fmt.Errorf("%w; %w", err, b)
+	}
+	return err
+}
 
 // versionTimeout bounds how long a compiler may take to say its version.
 const versionTimeout = 10 * time.Second
@@ -54,7 +72,7 @@ func Find(ctx context.Context) ([]Compiler, error) {
 		return true
 	}
 	if named := os.Getenv("CC"); named != "" && !try(named) {
-		return nil, errors.Join(fmt.Errorf("CC is %q, which is not a compiler that can be run: unset it or name one", named), errors.Join(broken...), ctx.Err())
+		return nil, cmp.Or(ctx.Err(), because(namedError(named), broken))
 	}
 	gcc, clang := try(Names[0]), try(Names[1])
 	if !gcc && !clang && len(found) == 0 {
@@ -64,7 +82,7 @@ func Find(ctx context.Context) ([]Compiler, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case len(found) == 0:
-		return nil, errors.Join(append([]error{ErrNone}, broken...)...)
+		return nil, because(ErrNone, broken)
 	}
 	return found, nil
 }

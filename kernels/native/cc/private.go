@@ -17,7 +17,7 @@ func private(dir string) error {
 		owner = s.Uid
 	}
 	if int(owner) != os.Getuid() && owner != 0 || info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("the cache of compiled kernels %s can be written by others, who could have tune run their code: make it yours with chmod 700, or choose another", dir)
+		return fmt.Errorf("%w %s can be written by others, who could have tune run their code: make it yours with chmod 700, or choose another by XDG_CACHE_HOME", ErrCache, dir)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"tune/internal/cpu"
@@ -326,6 +327,9 @@ func (t *Toolchain) build(ctx context.Context, u unit) (string, error) {
 	}
 	defer func() { <-t.slots }()
 	dir, err := os.MkdirTemp(t.cache.dir, scratchPrefix)
+	if err != nil && !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		err = unusable(err)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -167,13 +167,28 @@ func (s *Series) Run(ctx context.Context) error {
 			if s.choosing() {
 				of = allRounds
 			}
-			s.Observe(round+1, of)
+			s.Observe(round+1, max(round+1, min(of, s.affordable(round, now.Sub(start)))))
 		}
 		if err := s.round(ctx, round); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// affordable returns how many rounds the limit allows, where the first ones took some time, each about the same; before the first, all.
+func (s *Series) affordable(rounds int, spent time.Duration) int {
+	if rounds == 0 || spent <= 0 {
+		return allRounds
+	}
+	each := spent / time.Duration(rounds)
+	within := func(limit time.Duration) int { // a round begins until the limit is past
+		if limit < spent {
+			return rounds
+		}
+		return rounds + int((limit-spent)/each) + 1
+	}
+	return max(within(s.Limit), min(LeastPairs, within((1+overdue)*s.Limit)))
 }
 
 // runUntilSure measures pairs until Sure is, the limit is reached or the finalist is out.

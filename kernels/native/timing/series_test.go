@@ -142,6 +142,32 @@ func TestSeriesCounted(t *testing.T) {
 	}
 }
 
+// TestSeriesAffordable: the observer is told of no more rounds than the limit allows, as soon as one has shown how long they take.
+func TestSeriesAffordable(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		set   kernels.Series
+		costs []float64 // of a round, in seconds
+		want  [2]int    // what is told before the second round and before the last
+	}{
+		{"time for all", kernels.Series{Limit: time.Hour, Confirm: true}, []float64{1, 1}, [2]int{30, 30}},
+		{"for eight", kernels.Series{Limit: 14 * time.Second, Confirm: true}, []float64{1, 1}, [2]int{8, 8}},
+		{"of several, for eight", kernels.Series{Limit: 14 * time.Second}, []float64{1, 0.5, 0.5}, [2]int{8, 8}},
+		{"for four, but an interval takes seven", kernels.Series{Limit: 7 * time.Second, Confirm: true}, []float64{1, 1}, [2]int{7, 7}},
+		{"not even for that", kernels.Series{Limit: 3 * time.Second, Confirm: true}, []float64{1, 1}, [2]int{5, 5}},
+	} {
+		var seen [][2]int
+		c.set.Observe = func(pair, of int) { seen = append(seen, [2]int{pair, of}) }
+		l := newLab(len(c.costs), c.set, always(c.costs...))
+		if err := l.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]int{seen[1][1], seen[len(seen)-1][1]}; got != c.want || len(seen) != c.want[1] {
+			t.Errorf("%s: it tells of %v rounds, want %v; %d rounds", c.name, got, c.want, len(seen))
+		}
+	}
+}
+
 // TestSeriesOrder: who has the turns of a round, so that what goes on meanwhile favours nobody.
 func TestSeriesOrder(t *testing.T) {
 	l := newLab(3, kernels.Series{Limit: time.Hour}, always(1, 1, 1))
