@@ -131,6 +131,12 @@ func TestFuncResumes(t *testing.T) {
 		t.Errorf("another version: %v", err)
 	}
 	other = f
+	other.Dir = filepath.Join(t.TempDir(), "wrong")
+	other.Check = func() error { return errors.New("never right") }
+	if _, err := Func(t.Context(), other); err == nil || !strings.HasPrefix(err.Error(), "tune.Func: in "+other.Dir+": the baseline of kernel spinning: wrong answer") {
+		t.Errorf("a function that is wrong: %v", err)
+	}
+	other = f
 	other.Name = "other"
 	if _, err := Func(t.Context(), other); err == nil || err.Error() != "tune.Func: "+f.Dir+`: unknown kernel "spinning": the run is of it, and not of other: choose another folder, or give the kernel of the run` {
 		t.Errorf("another function: %v", err)
