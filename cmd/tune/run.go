@@ -24,6 +24,7 @@ import (
 	"tune/kernels"
 	"tune/kernels/catalog"
 	"tune/kernels/native"
+	"tune/kernels/remote"
 	"tune/kernels/user"
 	"tune/results"
 	"tune/results/insight"
@@ -93,6 +94,7 @@ func (a *app) asRun(c *cobra.Command) {
 	objective := c.Flags().String("objective", "", "`numbers` to look for, beginning with the cost: time,error or cycles,load or time,size or cost,NAME:maximise, where names are those of metrics, with :5% or :0.1 behind one whose smaller differences do not count; the run keeps all points that no other point beats (default: the least cost alone)")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
 	workers := addRemote(c.Flags())
+	workers.addTarget()
 	asJSON, quiet := a.outputFlags(c)
 	show := showFlag(c)
 	live := c.Flags().Bool("live", false, "show the run in a browser while it goes on, at an address of this machine that is printed first")
@@ -208,7 +210,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	defer stop()
 	d.found = set.found
 	glanced := func() ([]user.Fault, error) { return nil, nil }
-	if isOwn && !say.quiet {
+	if isOwn && !say.quiet && with.workers.target == "" {
 		ctx, cancel := context.WithCancel(c.Context())
 		// The baseline is checked at the same time.
 		glanced = meanwhile(func() ([]user.Fault, error) { return glance(ctx, own, shape) })
@@ -223,7 +225,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		}
 		d.start(s)
 	}
-	farm, ctx, err := a.farmOf(c.Context(), with.workers, farmed{k, shape, set.seed, with.objectives, with.metrics, set.dir}, d)
+	farm, ctx, err := a.farmOf(c.Context(), with.workers, farmed{k, shape, set.seed, with.objectives, with.metrics, set.dir, with.workers.target, nil}, d)
 	if err != nil {
 		if made {
 			_ = os.Remove(set.dir)
@@ -232,11 +234,11 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	}
 	_, absent := os.Stat(set.dir)
 	report, err := tune.Run(ctx, tune.Options{
-		Kernel: k, Shape: shape, Evaluator: farm.evaluator(), Strategy: set.strategy, Seed: set.seed, Budget: budget, Objectives: with.objectives, Metrics: with.metrics, Jobs: set.jobs, Dir: set.dir,
-		From: earlier, FromAny: with.fromAny, First: with.first, Began: a.began, Observe: d.observe, Baseline: d.baseline, Start: func(s tune.Start) { start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
+		Kernel: farm.of(k), Shape: shape, Evaluator: farm.evaluator(), Machine: farm.machine(), Target: with.workers.target, Strategy: set.strategy, Seed: set.seed, Budget: budget, Objectives: with.objectives, Metrics: with.metrics, Jobs: set.jobs, Dir: set.dir,
+		From: earlier, FromAny: with.fromAny, First: with.first, Began: farm.began(a.began), Observe: d.observe, Baseline: d.baseline, Start: func(s tune.Start) { start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
 	})
 	farm.end()
-	return a.runEnded(c.Context(), report, err, runEnd{set, k.Info().Files.Path, indexed, made, started, absent}, d, say.asJSON)
+	return a.runEnded(c.Context(), report, err, runEnd{set, k.Info().Files.Path, indexed, made, started, absent, with.workers}, d, say.asJSON)
 }
 
 // runEnd is what the end of a new run depends on.
@@ -245,6 +247,7 @@ type runEnd struct {
 	path, indexed string // of the kernel's file, and of the index of runs
 	made, started bool   // whether the directory of the run is of its own name, and whether the run has begun
 	absent        error  // that the directory was not there; nil where it was
+	workers       *remoteFlags
 }
 
 // runEnded says what became of a new run.
@@ -254,19 +257,20 @@ func (a *app) runEnded(ctx context.Context, report *tune.Report, err error, e ru
 		unmake(set.dir, e.made, err, e.absent)
 		return usage(wrong)
 	}
+	_, gone := errors.AsType[*remote.GoneError](err)
 	if e.started {
 		d.end()
 		if err == nil {
 			a.remember(ctx, e.indexed, set.dir)
 		}
 		err = adviseSetup(set.dir, adviseFull(set.dir, err))
-	} else if err != nil && !interrupted(ctx, err) {
+	} else if err != nil && !gone && !interrupted(ctx, err) {
 		err = adviseRun(set.dir, e.path, err)
 		if e.made {
 			_ = os.Remove(set.dir) // where nothing was written to it
 		}
 	}
-	return a.finish(report, err, asJSON)
+	return a.finish(report, e.workers.adviseTarget(set.dir, err), asJSON)
 }
 
 // unmake removes the directory of a run that could not start: where it was made for the run, or where the run itself has filled it before
@@ -485,8 +489,8 @@ The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FI
 			return err
 		}
 		started := false
-		report, err := tune.Resume(ctx, found.Table, dir, tune.Changes{
-			Strategy: set.strategy, Evaluator: farm.evaluator(), Budget: budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
+		report, err := tune.Resume(ctx, farm.in(found.Table), dir, tune.Changes{
+			Strategy: set.strategy, Evaluator: farm.evaluator(), Machine: farm.machine(), Budget: budget, Jobs: set.jobs, Began: farm.began(a.began), Observe: d.observe,
 			Baseline: d.baseline, Start: func(s tune.Start) { started = true; d.start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
 		})
 		farm.end()
@@ -502,7 +506,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FI
 		if _, failed := errors.AsType[*tune.BaselineError](err); failed {
 			err = fmt.Errorf("%w: mend the kernel, and start a new run", err)
 		}
-		return a.finish(report, adviseSetup(dir, adviseFull(dir, err)), *asJSON)
+		return a.finish(report, workers.adviseTarget(dir, adviseSetup(dir, adviseFull(dir, err))), *asJSON)
 	}
 	return c
 }
@@ -861,6 +865,11 @@ func (a *app) export(ctx context.Context, e schedule.Exporter, dir string, to ex
 		return err
 	}
 	defer a.end(found)
+	if e.Measure {
+		if err := measuredElsewhere(dir); err != nil {
+			return err
+		}
+	}
 	if e.Table = found.Table; to.format == libraryFormat {
 		err = a.exportLibrary(ctx, e, dir, to.prefix, to.output, to.quiet)
 	} else {
