@@ -450,6 +450,9 @@ who started the worker may do: give the flag only if you trust all who may conne
 Kernels with exact costs, such as treehash, are evaluated on every machine. Kernels whose time is measured are evaluated on machines that
 have the processor and the compilers of the run's own, and that measure its baseline as the others do; see docs/distributed.md.
 
+A run can also be tuned for the machine of one worker, which 'tune run --target NAME' names: give that worker a --name. It then opens the
+kernel, measures the baseline and the winner, and makes the exported files.
+
 It accepts no work from a server on a network that takes anybody: such a server needs a token, users, nkeys or client certificates. On a
 loopback address none are needed.
 
