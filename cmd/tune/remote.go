@@ -168,6 +168,19 @@ func (r *remoteFlags) travels(run farmed) (bring []remote.File, err error) {
 	return bring, nil
 }
 
+// runID identifies the run in a directory to workers.
+func runID(dir string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
+	}
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		path = dir
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(host+"\x00"+path)))[:16]
+}
+
 // jobOf describes a run to workers. Where it has a target, that is its only worker.
 func (a *app) jobOf(ctx context.Context, r *remoteFlags, run farmed, f *farm) remote.Job {
 	info := run.kernel.Info()
@@ -175,17 +188,9 @@ func (a *app) jobOf(ctx context.Context, r *remoteFlags, run farmed, f *farm) re
 	if err != nil {
 		goals = nil // what is wrong with them the run says
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = ""
-	}
-	path, err := filepath.Abs(run.dir)
-	if err != nil {
-		path = run.dir
-	}
 	own, isOwn := run.kernel.(*user.Kernel)
 	job := remote.Job{
-		ID: fmt.Sprintf("%x", sha256.Sum256([]byte(host+"\x00"+path)))[:16], Tool: tune.Version(), Kernel: info.Name, Version: info.Version,
+		ID: runID(run.dir), Tool: tune.Version(), Kernel: info.Name, Version: info.Version,
 		Shape: run.shape.String(), Space: f.opened.Problem.Space().Fingerprint(), CheckSeed: kernels.CheckSeed(run.seed), Metrics: goals.Measures(run.metrics), On: r.on, Lease: r.lease,
 		Only: run.target, Joins: run.target == "" && (isOwn || !info.Exact), Timed: !info.Exact,
 	}

@@ -433,8 +433,7 @@ func (a *app) resumeCommand() *cobra.Command {
 budget. A limit given here replaces the run's own for this session (one tune run or tune resume). It counts from the beginning
 of the run. If it is spent already, resume says so and evaluates nothing. In any case it replaces best.json, after a new final
 measurement where costs are measured. A run that is tuned for a worker (--target) needs --workers or --listen, and finds that
-worker again by its name.
-The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FINAL and TUNE_DB are read.` + aboutConsent,
+worker again by its name. The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FINAL and TUNE_DB are read.` + aboutConsent,
 		Example: `  tune resume runs/treehash-20260102-150405-1
   tune resume runs/treehash-20260102-150405-1 --budget 2h
   tune resume downloaded/my-kernel-20260102-150405-1 --yes`,

@@ -58,7 +58,7 @@ func (f *farm) aim(ctx context.Context, r *remoteFlags, run farmed, bring []remo
 		return blame(fmt.Errorf("it was measured on %s (fingerprint %s), and that worker has %s (%s) now: costs of two processors cannot be compared, start a new run",
 			cmp.Or(was.CPU, "another processor"), was.Fingerprint, plain.Line(cmp.Or(found.CPU, "an unknown one")), plain.Line(found.Fingerprint)))
 	}
-	f.target = remote.NewTarget(f.nc, found, r.lease)
+	f.target = remote.NewTarget(f.nc, found, runID(run.dir), r.lease)
 	var err error
 	if f.kernel, err = f.target.Open(ctx, run.kernel, run.shape, bring); err != nil {
 		return blame(err)

@@ -228,4 +228,16 @@ func TestTargetMeasures(t *testing.T) {
 		t.Errorf("%.300s, %v", program, err)
 	}
 	tuneOK(t, "verify", dir)
+	path := filepath.Join(dir, results.SettingsName)
+	settings, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(settings), results.ThisMachine().Fingerprint, "0123456789abcdef", 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out, err = exec.Command("tune", "resume", dir, "--no-db", "--workers", url).CombinedOutput()
+	if exitCode(err) != exitFailed || !strings.Contains(string(out), "costs of two processors cannot be compared, start a new run") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }

@@ -48,6 +48,7 @@ type call struct {
 
 // opening names a kernel at a shape.
 type opening struct {
+	Run     string   `json:"run"` // as the ID of a Job
 	Kernel  string   `json:"kernel"`
 	Version string   `json:"version"`
 	Shape   string   `json:"shape"`

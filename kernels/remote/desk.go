@@ -29,6 +29,7 @@ const (
 // desk is what a worker has in hand for the coordinator of a run that is tuned for the worker's machine: a kernel, and candidates of it.
 type desk struct {
 	id     string
+	run    string          // its ID
 	ctx    context.Context // ends with the desk
 	cancel context.CancelFunc
 	heard  time.Time // of the coordinator; guarded by the worker's mu
@@ -60,8 +61,15 @@ func (w *Worker) called(ctx context.Context, m *nats.Msg) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	d := w.desks[c.Desk]
-	if d == nil && c.Do == doOpen && len(w.desks) < mostDesks && !w.ending {
-		d = w.furnish(ctx, c.Desk)
+	if d == nil && c.Do == doOpen && c.Open != nil && !w.ending {
+		for _, before := range w.desks {
+			if before.run == c.Open.Run {
+				w.clear(before, "its coordinator begins again")
+			}
+		}
+		if len(w.desks) < mostDesks {
+			d = w.furnish(ctx, c.Desk, c.Open.Run)
+		}
 	}
 	if d == nil {
 		respond(m, reply{Number: c.Number, Unknown: true})
@@ -79,9 +87,9 @@ func (w *Worker) called(ctx context.Context, m *nats.Msg) {
 	}
 }
 
-// furnish makes a desk. The caller holds mu.
-func (w *Worker) furnish(ctx context.Context, id string) *desk {
-	d := &desk{id: id, calls: map[int]*underWay{}, candidates: map[int]kernels.Candidate{}, blobs: map[string][]byte{}}
+// furnish makes a desk for a run. The caller holds mu.
+func (w *Worker) furnish(ctx context.Context, id, run string) *desk {
+	d := &desk{id: id, run: run, calls: map[int]*underWay{}, candidates: map[int]kernels.Candidate{}, blobs: map[string][]byte{}}
 	d.ctx, d.cancel = context.WithCancel(ctx)
 	var err error
 	d.long, err = w.nc.Subscribe(subjectLong+id, func(m *nats.Msg) {
@@ -184,7 +192,7 @@ func (d *desk) answer(ctx context.Context, w *Worker, c call, observe func(pair,
 		if o == nil {
 			return errors.New("no kernel is open")
 		}
-		if c.Do != doThreads {
+		if c.Do != doThreads { // which disturbs nothing
 			leave, err := w.apart(ctx, !o.Info.Exact)
 			if err != nil {
 				return err
@@ -225,17 +233,20 @@ func (d *desk) answer(ctx context.Context, w *Worker, c call, observe func(pair,
 
 // apart waits until a call disturbs nothing and is disturbed by nothing.
 func (w *Worker) apart(ctx context.Context, isTimed bool) (leave func(), err error) {
-	if !isTimed {
-		return w.quiet.enter(ctx, untimed)
-	}
+	of := untimed
 	change := func(by int) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.alone += by
-		w.wake()
+		if w.busy += by; isTimed {
+			w.alone += by
+			w.wake()
+		}
+	}
+	if isTimed {
+		of = alone
 	}
 	change(1)
-	out, err := w.quiet.enter(ctx, alone)
+	out, err := w.quiet.enter(ctx, of)
 	if err != nil {
 		change(-1)
 		return nil, err
@@ -245,13 +256,10 @@ func (w *Worker) apart(ctx context.Context, isTimed bool) (leave func(), err err
 
 // open opens the kernel of a desk.
 func (d *desk) open(ctx context.Context, w *Worker, o *opening) (*openedKernel, error) {
-	if o == nil {
-		return nil, errors.New("the call names no kernel")
-	}
 	d.mu.Lock()
 	before := d.s
 	d.mu.Unlock()
-	if before != nil {
+	if before != nil || o == nil {
 		return nil, errors.New("a kernel is open already")
 	}
 	s := &serving{job: Job{ID: d.id, Kernel: o.Kernel, Version: o.Version, Shape: o.Shape, Files: o.Files}, ctx: ctx}

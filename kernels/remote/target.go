@@ -104,10 +104,10 @@ func Lookup(ctx context.Context, nc *nats.Conn, name string) (Info, error) {
 	return Info{}, unknown
 }
 
-// NewTarget returns the worker that Lookup has found as a target. It counts as gone when nothing is heard of it for a time, which is at least
+// NewTarget returns the worker that Lookup has found as the target of a run, which has an ID as in Job. It counts as gone when nothing is heard of it for a time, which is at least
 // three times as long as a call takes to be repeated.
-func NewTarget(nc *nats.Conn, found Info, silent time.Duration) *Target {
-	t := &Target{nc: nc, info: found, silent: max(silent, 3*asking)}
+func NewTarget(nc *nats.Conn, found Info, run string, silent time.Duration) *Target {
+	t := &Target{nc: nc, info: found, silent: max(silent, 3*asking), opening: opening{Run: run}}
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	return t
 }
@@ -123,7 +123,7 @@ func (t *Target) Open(ctx context.Context, k kernels.Kernel, shape kernels.Shape
 	if err != nil {
 		return nil, err
 	}
-	t.opening, t.files = opening{info.Name, info.Version, shape.String(), list}, all
+	t.opening, t.files = opening{t.opening.Run, info.Name, info.Version, shape.String(), list}, all
 	at, knew, err := t.sit(ctx, t.info.Self)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package remote_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -172,7 +173,7 @@ func (p *post) open(name string, k kernels.Kernel) (*remote.Target, *kernels.Ope
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	target := remote.NewTarget(p.nc, found, lease)
+	target := remote.NewTarget(p.nc, found, rand.Text(), lease)
 	p.t.Cleanup(target.Close)
 	away, err := target.Open(p.t.Context(), k, kernels.Shape{}, nil)
 	if err != nil {
@@ -396,6 +397,44 @@ func TestTargetGone(t *testing.T) {
 	}
 }
 
+// TestTargetAgain: a coordinator that begins again need not wait for what it had asked for before.
+func TestTargetAgain(t *testing.T) {
+	p := newPost(t)
+	inside := make(chan struct{}, 10)
+	k := &dune{bowl: bowl{version: "1"}}
+	p.worker(duneWorker("ada", k))
+	found, err := remote.Lookup(t.Context(), p.nc, "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sitting := range 2 {
+		target := remote.NewTarget(p.nc, found, "run", lease)
+		defer target.Close()
+		away, err := target.Open(t.Context(), &dune{bowl: bowl{version: "1"}}, kernels.Shape{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := kernels.Open(away, kernels.Shape{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := o.Build(t.Context(), pointOf(t, "x=0 y=0"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sitting == 0 {
+			k.held = func(ctx context.Context) { inside <- struct{}{}; <-ctx.Done() }
+			go c.Check(t.Context(), 1) // which the coordinator, killed, does not wait for
+			<-inside
+			continue
+		}
+		k.held = nil
+		if err := c.Check(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestTargetStopped: a worker that is stopped in the middle of a call says so at once.
 func TestTargetStopped(t *testing.T) {
 	p := newPost(t)
@@ -471,7 +510,7 @@ func TestTargetRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := remote.NewTarget(p.nc, found, lease)
+	own := remote.NewTarget(p.nc, found, "own", lease)
 	defer own.Close()
 	_, err = own.Open(t.Context(), &dune{bowl: bowl{version: "1"}}, kernels.Shape{}, []remote.File{{Name: "k.yaml", Mode: 0o600, Data: []byte("x")}})
 	if err == nil || err.Error() != "worker cid: it is the code of a user, which its owner does not allow: tune worker --allow-user-code" {
