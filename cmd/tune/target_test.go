@@ -120,6 +120,31 @@ func TestTarget(t *testing.T) {
 	tuneOK(t, "replay", dir)
 }
 
+// TestTargetOwnKernel: a kernel of one's own travels to the target with its files, if the owner of that worker allows it.
+func TestTargetOwnKernel(t *testing.T) {
+	root, own, url := t.TempDir(), ownKernel(t), natsFor(t)
+	args := func(dir string, more ...string) []string {
+		return append([]string{"run", own, "--evals", "30", "--seed", "1", "--dir", dir, "-q", "--no-db"}, more...)
+	}
+	local, dir := filepath.Join(root, "local"), filepath.Join(root, "away")
+	tuneOK(t, args(local)...)
+	startTune(t, "worker", url, "--name", "strict")
+	ada := startTune(t, "worker", url, "--name", "ada", "--allow-user-code")
+	awaitWorkers(t, url, "ada", "strict")
+	out, err := exec.Command("tune", args(dir, "--workers", url, "--target", "strict")...).CombinedOutput()
+	if exitCode(err) != exitFailed || !strings.Contains(string(out), "--target: worker strict: it is the code of a user, which its owner does not allow: tune worker --allow-user-code") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	tuneOK(t, args(dir, "--workers", url, "--target", "ada")...)
+	if got, want := csv500(t, dir), csv500(t, local); got != want {
+		t.Errorf("other outcomes:\n%s\nwant\n%s\n%s", got, want, &ada.out)
+	}
+	if s := scheduleOf(t, dir); s["by"] != "ada" || s["checked"] != "check command" {
+		t.Errorf("%v", s)
+	}
+	tuneOK(t, "verify", dir)
+}
+
 // TestTargetResumed: neither a worker nor a coordinator that is killed loses an outcome of a run with a target, and the run goes on with
 // that worker alone.
 func TestTargetResumed(t *testing.T) {

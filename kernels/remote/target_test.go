@@ -26,7 +26,15 @@ import (
 // dune is a measured kernel with everything that a target passes on. Its costs are those of a bowl.
 type dune struct {
 	bowl
+	mu   sync.Mutex
 	held func(ctx context.Context) // called by each check and comparison; may be nil
+}
+
+// holds sets what is called by each check and comparison.
+func (k *dune) holds(f func(ctx context.Context)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.held = f
 }
 
 func (k *dune) Info() kernels.Info {
@@ -98,8 +106,11 @@ func (p *duneProblem) compare(ctx context.Context, baseline kernels.Candidate, f
 }
 
 func (k *dune) hold(ctx context.Context) {
-	if k.held != nil {
-		k.held(ctx)
+	k.mu.Lock()
+	held := k.held
+	k.mu.Unlock()
+	if held != nil {
+		held(ctx)
 	}
 }
 
@@ -340,7 +351,7 @@ func TestTargetProgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.held = func(ctx context.Context) { <-ctx.Done(); once.Do(func() { close(ended) }) }
+	k.holds(func(ctx context.Context) { <-ctx.Done(); once.Do(func() { close(ended) }) })
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
 	_, err = o.Compare()(ctx, c, []kernels.Candidate{c}, kernels.Series{Observe: func(pair, of int) {
@@ -423,12 +434,12 @@ func TestTargetAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if sitting == 0 {
-			k.held = func(ctx context.Context) { inside <- struct{}{}; <-ctx.Done() }
+			k.holds(func(ctx context.Context) { inside <- struct{}{}; <-ctx.Done() })
 			go c.Check(t.Context(), 1) // which the coordinator, killed, does not wait for
 			<-inside
 			continue
 		}
-		k.held = nil
+		k.holds(nil)
 		if err := c.Check(t.Context(), 1); err != nil {
 			t.Error(err)
 		}
