@@ -51,8 +51,8 @@ type Settings struct {
 	// From are the sources of earlier measurements that the strategy started from; the file sourcesName holds what it saw of
 	// them.
 	From []From `json:"from,omitempty"`
-	// Target is the name of the worker whose machine the run is tuned for, where that builds, checks and measures; otherwise it is "".
-	Target string `json:"target,omitempty"`
+	// For is the name of the worker whose machine the run is tuned for, where that builds, checks and measures; otherwise it is "".
+	For string `json:"for,omitempty"`
 	// Metrics are what is measured of each candidate besides, as far as the machine allows; see space.Measured.
 	Metrics []string `json:"metrics,omitempty"`
 	// Objectives are what the run looks for where that is more than the least cost: see space.ParseGoals. Otherwise it is "".

@@ -134,7 +134,7 @@ func (d *display) notes(s tune.Start) (notes []string) {
 			add("%s: nothing new is evaluated", spent)
 		}
 	}
-	if t, m := s.Settings.Target, s.Settings.Machine; t != "" {
+	if t, m := s.Settings.For, s.Settings.Machine; t != "" {
 		add("tuned for worker %s: %s, %s", t, cmp.Or(m.CPU, "unknown processor"), m.Arch)
 	}
 	for _, f := range s.Settings.From {

@@ -71,7 +71,7 @@ func addRemote(flags *pflag.FlagSet) *remoteFlags {
 
 // addTarget defines the flag by which a run is tuned for the machine of a worker.
 func (r *remoteFlags) addTarget() {
-	r.flags.StringVar(&r.target, "target", "", "`worker` whose machine the run is tuned for: it opens the kernel, and evaluates, checks, measures and exports; this machine only searches (see tune help worker)")
+	r.flags.StringVar(&r.target, "for", "", "`worker` whose machine the run is tuned for: it opens the kernel, and evaluates, checks, measures and exports; this machine only searches (see tune help worker)")
 }
 
 // inFlight is how many candidates are with workers at once where --jobs does not say. A strategy asks for fewer at a time.
@@ -103,13 +103,13 @@ func (r *remoteFlags) asked() (bool, error) {
 		}
 		switch {
 		case r.target != "" && r.on != "":
-			return false, usage(errors.New("--target and --on exclude each other: the worker that a run is tuned for evaluates alone"))
-		case r.flags.Changed("target") && (strings.TrimSpace(r.target) != r.target || r.target == ""):
-			return false, usage(fmt.Errorf("--target: %q: want the name of a worker, as 'tune workers' lists it", r.target))
+			return false, usage(errors.New("--for and --on exclude each other: the worker that a run is tuned for evaluates alone"))
+		case r.flags.Changed("for") && (strings.TrimSpace(r.target) != r.target || r.target == ""):
+			return false, usage(fmt.Errorf("--for: %q: want the name of a worker, as 'tune workers' lists it", r.target))
 		}
 		return true, nil
 	}
-	for _, name := range append([]string{"on", "lease", "target"}, loginFlags...) {
+	for _, name := range append([]string{"on", "lease", "for"}, loginFlags...) {
 		if r.flags.Changed(name) {
 			return false, usage(fmt.Errorf("--%s has no effect without --workers or --listen: leave it out", name))
 		}
@@ -320,7 +320,7 @@ func (a *app) resumeFarm(ctx context.Context, r *remoteFlags, set *settings, fou
 	if !remotely {
 		return nil, ctx, tunedElsewhere(run, "add --workers URL or --listen ADDRESS, where that worker is")
 	}
-	if r.on != "" && run.Settings.Target != "" {
+	if r.on != "" && run.Settings.For != "" {
 		return nil, ctx, usage(fmt.Errorf("--on has no effect: %w: leave it out", tunedElsewhere(run, "it evaluates alone")))
 	}
 	k, err := found.Lookup(run.Settings.Kernel)
@@ -331,7 +331,7 @@ func (a *app) resumeFarm(ctx context.Context, r *remoteFlags, set *settings, fou
 	if err != nil {
 		return nil, ctx, err
 	}
-	return a.farmOf(ctx, r, farmed{k, shape, run.Settings.Seed, run.Settings.Objectives, run.Settings.Metrics, dir, run.Settings.Target, &run.Settings.Machine}, d)
+	return a.farmOf(ctx, r, farmed{k, shape, run.Settings.Seed, run.Settings.Objectives, run.Settings.Metrics, dir, run.Settings.For, &run.Settings.Machine}, d)
 }
 
 // blame says which flag an error of a connection is about.
@@ -455,7 +455,7 @@ who started the worker may do: give the flag only if you trust all who may conne
 Kernels with exact costs, such as treehash, are evaluated on every machine. Kernels whose time is measured are evaluated on machines that
 have the processor and the compilers of the run's own, and that measure its baseline as the others do; see docs/distributed.md.
 
-A run can also be tuned for the machine of one worker, which 'tune run --target NAME' names: give that worker a --name. It then opens the
+A run can also be tuned for the machine of one worker, which 'tune run --for NAME' names: give that worker a --name. It then opens the
 kernel, measures the baseline and the winner, and makes the exported files.
 
 It accepts no work from a server on a network that takes anybody: such a server needs a token, users, nkeys or client certificates. On a

@@ -67,7 +67,7 @@ summary. As an objective, such as time,energy, a metric needs no --metrics. What
 With --start, the search evaluates these points first, after the baseline, whatever the strategy. Those that the file of your
 own kernel has under start follow.
 
-With --workers or --listen, other machines evaluate the candidates (tune help worker). With --target as well, the run is tuned for the machine
+With --workers or --listen, other machines evaluate the candidates (tune help worker). With --for as well, the run is tuned for the machine
 of that worker: the space, the baseline, the final measurement and the exported program are made there, and this machine only searches.`,
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
@@ -81,7 +81,7 @@ of that worker: the space, the baseline, the final measurement and the exported 
   tune run my.yaml --metrics instructions,cache_misses --budget 5m
   tune run my.yaml --objective time:1%,error:10% --budget 5m
   tune run my.yaml --start 'tile=16 unroll=4' --start unroll=8
-  tune run gemm-f32 --workers nats://build-host:4222 --token-file token --target board
+  tune run gemm-f32 --workers nats://build-host:4222 --token-file token --for board
   tune run --config my-other.yaml --from runs/my-20260102-150405-1 --from-any`,
 	}
 	a.asRun(c)
@@ -238,7 +238,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	}
 	_, absent := os.Stat(set.dir)
 	report, err := tune.Run(ctx, tune.Options{
-		Kernel: farm.of(k), Shape: shape, Evaluator: farm.evaluator(), Machine: farm.machine(), Target: with.workers.target, Strategy: set.strategy, Seed: set.seed, Budget: budget, Objectives: with.objectives, Metrics: with.metrics, Jobs: set.jobs, Dir: set.dir,
+		Kernel: farm.of(k), Shape: shape, Evaluator: farm.evaluator(), Machine: farm.machine(), For: with.workers.target, Strategy: set.strategy, Seed: set.seed, Budget: budget, Objectives: with.objectives, Metrics: with.metrics, Jobs: set.jobs, Dir: set.dir,
 		From: earlier, FromAny: with.fromAny, First: with.first, Began: farm.began(a.began), Observe: d.observe, Baseline: d.baseline, Start: func(s tune.Start) { start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
 	})
 	farm.end()
@@ -432,7 +432,7 @@ func (a *app) resumeCommand() *cobra.Command {
 		Long: `resume replays the recorded outcomes to the strategy, evaluates nothing twice, and continues with the rest of the
 budget. A limit given here replaces the run's own for this session (one tune run or tune resume). It counts from the beginning
 of the run. If it is spent already, resume says so and evaluates nothing. In any case it replaces best.json, after a new final
-measurement where costs are measured. A run that is tuned for a worker (--target) needs --workers or --listen, and finds that
+measurement where costs are measured. A run that is tuned for a worker (--for) needs --workers or --listen, and finds that
 worker again by its name. The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FINAL and TUNE_DB are read.` + aboutConsent,
 		Example: `  tune resume runs/treehash-20260102-150405-1
   tune resume runs/treehash-20260102-150405-1 --budget 2h

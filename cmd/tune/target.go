@@ -17,7 +17,7 @@ import (
 
 // aim has the target of a run open the kernel. With a server of its own the run waits for the target.
 func (f *farm) aim(ctx context.Context, r *remoteFlags, run farmed, bring []remote.File, url string) error {
-	blame := func(err error) error { return fmt.Errorf("--target: %w", err) }
+	blame := func(err error) error { return fmt.Errorf("--for: %w", err) }
 	if run.machine != nil {
 		blame = func(err error) error {
 			return fmt.Errorf("%s is tuned for worker %s: %w", run.dir, plain.Line(run.target), err)
@@ -112,10 +112,10 @@ func (f *farm) machine() *results.Machine {
 
 // tunedElsewhere says that a run is tuned for the machine of a worker, and what to do; nil where it is not.
 func tunedElsewhere(run *results.Run, do string) error {
-	if run.Settings.Target == "" {
+	if run.Settings.For == "" {
 		return nil
 	}
-	return fmt.Errorf("%s is tuned for the machine of worker %s: %s", run.Dir, plain.Line(run.Settings.Target), do)
+	return fmt.Errorf("%s is tuned for the machine of worker %s: %s", run.Dir, plain.Line(run.Settings.For), do)
 }
 
 // measuredElsewhere refuses to measure a run here whose costs are measured on the machine of a worker.

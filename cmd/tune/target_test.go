@@ -85,9 +85,16 @@ func TestTarget(t *testing.T) {
 	startTune(t, "worker", url, "--name", "ada")
 	bob := startTune(t, "worker", url, "--name", "bob")
 	awaitWorkers(t, url, "ada", "bob")
-	tuneOK(t, args(dir, "--workers", url, "--target", "ada")...)
+	tuneOK(t, args(dir, "--workers", url, "--for", "ada")...)
 	if got, want := csv500(t, dir), csv500(t, local); got != want {
 		t.Errorf("other outcomes:\n%s\nwant\n%s", got, want)
+	}
+	out, err := exec.Command("tune", args(dir+"-bad", "--workers", url, "--for", "adda")...).CombinedOutput()
+	if want := `tune: --for: no worker "adda" is there: want one of ada, bob (did you mean "ada"?): start it with 'tune worker ` + url + " --name adda'\n"; exitCode(err) != exitUsage || string(out) != want {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(dir + "-bad"); err == nil {
+		t.Error("a directory is left")
 	}
 	if by := measuredBy(t, dir); by["ada"] != 60 || len(by) != 1 {
 		t.Errorf("evaluated by %v\n%s", by, &bob.out)
@@ -131,11 +138,11 @@ func TestTargetOwnKernel(t *testing.T) {
 	startTune(t, "worker", url, "--name", "strict")
 	ada := startTune(t, "worker", url, "--name", "ada", "--allow-user-code")
 	awaitWorkers(t, url, "ada", "strict")
-	out, err := exec.Command("tune", args(dir, "--workers", url, "--target", "strict")...).CombinedOutput()
-	if exitCode(err) != exitFailed || !strings.Contains(string(out), "--target: worker strict: it is the code of a user, which its owner does not allow: tune worker --allow-user-code") {
+	out, err := exec.Command("tune", args(dir, "--workers", url, "--for", "strict")...).CombinedOutput()
+	if exitCode(err) != exitFailed || !strings.Contains(string(out), "--for: worker strict: it is the code of a user, which its owner does not allow: tune worker --allow-user-code") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	tuneOK(t, args(dir, "--workers", url, "--target", "ada")...)
+	tuneOK(t, args(dir, "--workers", url, "--for", "ada")...)
 	if got, want := csv500(t, dir), csv500(t, local); got != want {
 		t.Errorf("other outcomes:\n%s\nwant\n%s\n%s", got, want, &ada.out)
 	}
@@ -161,7 +168,7 @@ func TestTargetResumed(t *testing.T) {
 	}
 	startTune(t, "worker", url, "--name", "bob")
 	ada := begin()
-	run := startTune(t, args(dir, "--workers", url, "--target", "ada", "--lease", "1s")...)
+	run := startTune(t, args(dir, "--workers", url, "--for", "ada", "--lease", "1s")...)
 	outcomes := func(n int) {
 		for range 600 {
 			if measuredBy(t, dir)["ada"] >= n {
@@ -216,7 +223,7 @@ func TestTargetMeasures(t *testing.T) {
 	if err == nil {
 		t.Fatalf("the coordinator has a compiler:\n%s", out)
 	}
-	run := startWith(t, bare, "run", "elementwise-f32", "--shape", "n=4096", "--evals", "6", "--final", "20s", "--seed", "1", "--dir", dir, "--no-db", "--workers", url, "--target", "ada", "--lease", "2s")
+	run := startWith(t, bare, "run", "elementwise-f32", "--shape", "n=4096", "--evals", "6", "--final", "20s", "--seed", "1", "--dir", dir, "--no-db", "--workers", url, "--for", "ada", "--lease", "2s")
 	for range 1500 {
 		if log, err := os.ReadFile(filepath.Join(dir, results.JournalName)); err == nil && strings.Contains(string(log), `"end"`) {
 			break

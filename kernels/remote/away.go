@@ -94,7 +94,7 @@ func (p *away) readTraits(knew *openedKernel) (t kernels.Traits, err error) {
 	if knew.Levels < 0 || knew.Levels > mostLevels || knew.Finalists < 0 || len(knew.Lacks) > mostLacks || knew.Checking > uint8(kernels.NotChecked) {
 		return t, errors.New("a number of its traits is out of range")
 	}
-	t = kernels.Traits{Checking: kernels.Checking(knew.Checking), Launches: knew.Launches, Levels: knew.Levels, Blind: knew.Blind}
+	t = kernels.Traits{Checking: kernels.Checking(knew.Checking), Launches: knew.Launches, Levels: knew.Levels, Blind: knew.Blind, MostFinalists: knew.Finalists}
 	for _, name := range knew.Blind {
 		if _, ok := p.in.Parameter(name); !ok {
 			return t, fmt.Errorf("its space has no parameter %s", plain.Clip(plain.Line(name), 100))
@@ -123,7 +123,7 @@ func (p *away) readTraits(knew *openedKernel) (t kernels.Traits, err error) {
 		}
 	}
 	if knew.Compare {
-		t.Compare, t.MostFinalists = p.compare, knew.Finalists
+		t.Compare = p.compare
 	}
 	if knew.Measures != nil {
 		t.Measures = measuresOf(knew.Measures)

@@ -2,6 +2,7 @@ package remote_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -133,7 +134,7 @@ func (c *duneCandidate) Repacking() *space.Repacking {
 func (c *duneCandidate) Check(ctx context.Context, seed uint64) error {
 	c.p.k.hold(ctx)
 	c.deviation.Add(1e-3, 1)
-	return c.bowlCandidate.Check(ctx, seed)
+	return cmp.Or(ctx.Err(), c.bowlCandidate.Check(ctx, seed))
 }
 
 func (c *duneCandidate) Score(ctx context.Context, fidelity int) (kernels.Score, error) {
@@ -267,7 +268,8 @@ func TestTarget(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				o.Seconds, outcomes[i] = 0, o
+				o.Seconds = 0
+				outcomes[i] = o
 			}
 			if a, b := fmt.Sprintf("%+v", outcomes[0]), fmt.Sprintf("%+v", outcomes[1]); a != b {
 				t.Errorf("%s at fidelity %d: %s, want %s", key, fidelity, a, b)

@@ -253,6 +253,9 @@ func announcements(jobs chan<- Job) nats.MsgHandler {
 	var last []byte
 	var job Job
 	return func(m *nats.Msg) {
+		if len(m.Data) == 0 {
+			return // nobody announces a run yet
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		if !bytes.Equal(m.Data, last) {

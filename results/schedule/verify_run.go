@@ -45,7 +45,7 @@ func verifyRun(k *kernels.Opened, dir string, s results.Schedule) (later []strin
 	if s.Machine != run.Settings.Machine {
 		later = append(later, "machine")
 	}
-	if s.By != run.Settings.Target {
+	if s.By != run.Settings.For {
 		later = append(later, "by")
 	}
 	if s.ToolVersion != run.Settings.ToolVersion {
