@@ -17,12 +17,6 @@ import (
 
 // aim has the target of a run open the kernel. With a server of its own the run waits for the target.
 func (f *farm) aim(ctx context.Context, r *remoteFlags, run farmed, bring []remote.File, url string) error {
-	blame := func(err error) error { return fmt.Errorf("--for: %w", err) }
-	if run.machine != nil {
-		blame = func(err error) error {
-			return fmt.Errorf("%s is tuned for worker %s: %w", run.dir, plain.Line(run.target), err)
-		}
-	}
 	start := fmt.Sprintf("start it with 'tune worker %s --name %s'", url, kernels.ShellWord(run.target))
 	if r.listen != "" { // whose line says at which address
 		start = "start it with --name " + kernels.ShellWord(run.target)
@@ -36,11 +30,11 @@ func (f *farm) aim(ctx context.Context, r *remoteFlags, run farmed, bring []remo
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case absent && r.listen == "" && run.machine == nil:
-			return usage(blame(fmt.Errorf("%w: %s", unknown, start)))
+			return usage(fmt.Errorf("--for: %w: %s", unknown, start))
 		case absent && r.listen == "":
-			return blame(fmt.Errorf("%w: %s", unknown, start))
+			return fmt.Errorf("%s is tuned for worker %s: %w: %s", run.dir, plain.Line(run.target), unknown, start)
 		case err != nil && !absent:
-			return blame(err)
+			return run.aimed(err)
 		}
 		if !absent {
 			break
@@ -55,19 +49,27 @@ func (f *farm) aim(ctx context.Context, r *remoteFlags, run farmed, bring []remo
 		}
 	}
 	if was := run.machine; was != nil && !run.kernel.Info().Exact && was.Fingerprint != found.Fingerprint {
-		return blame(fmt.Errorf("it was measured on %s (fingerprint %s), and that worker has %s (%s) now: costs of two processors cannot be compared, start a new run",
-			cmp.Or(was.CPU, "another processor"), was.Fingerprint, plain.Line(cmp.Or(found.CPU, "an unknown one")), plain.Line(found.Fingerprint)))
+		return fmt.Errorf("%s was measured on %s (fingerprint %s), and worker %s has %s (%s) now: costs of two processors cannot be compared, start a new run", run.dir,
+			cmp.Or(was.CPU, "another processor"), was.Fingerprint, plain.Line(run.target), plain.Line(cmp.Or(found.CPU, "an unknown one")), plain.Line(found.Fingerprint))
 	}
 	f.target = remote.NewTarget(f.nc, found, runID(run.dir), r.lease)
 	var err error
 	if f.kernel, err = f.target.Open(ctx, run.kernel, run.shape, bring); err != nil {
-		return blame(err)
+		return run.aimed(err)
 	}
 	if f.opened, err = kernels.Open(f.kernel, run.shape); err != nil {
-		return blame(err)
+		return run.aimed(err)
 	}
 	f.since = time.Now()
 	return nil
+}
+
+// aimed says whose target an error is about.
+func (run farmed) aimed(err error) error {
+	if run.machine != nil {
+		return fmt.Errorf("%s is tuned for worker %s: %w", run.dir, plain.Line(run.target), err)
+	}
+	return fmt.Errorf("--for: %w", err)
 }
 
 // of returns the kernel of a run: that of its target, if it has one.

@@ -293,7 +293,7 @@ func (t *Target) call(ctx context.Context, at seat, c call, result any, observe 
 		case !t.nc.IsConnected():
 			heard = time.Now() // nothing can be heard while the server is not there
 		case time.Since(heard) > silent:
-			return 0, &GoneError{t.info.Name, "does not answer any more"}
+			return 0, &GoneError{t.info.Name, "has fallen silent"}
 		}
 	}
 }

@@ -394,7 +394,7 @@ func TestTargetGone(t *testing.T) {
 			t.Errorf("%v, want that it %s", err, why)
 		}
 	}
-	gone(c.Check(t.Context(), 1), "does not answer any more")
+	gone(c.Check(t.Context(), 1), "has fallen silent")
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("it took %v to see that", took)
 	}
@@ -634,7 +634,7 @@ func TestTargetNonsense(t *testing.T) {
 		"gives answers that make no sense": `{`,
 		"its answer has 9000000 bytes":     `{"number":NUMBER,"long":{"sha256":"00","size":9000000}}`,
 		"has ended, or has begun again":    `{"number":NUMBER,"unknown":true}`,
-		"does not answer any more":         "",
+		"has fallen silent":                "",
 		"no room (sic)":                    `{"number":NUMBER,"error":"no room\u001b[31m (sic)"}`,
 		"is at fault, and not of what":     `{"number":NUMBER,"fault":{"status":"ok","reason":""}}`,
 	} {
@@ -665,7 +665,7 @@ func TestTargetNonsense(t *testing.T) {
 		return done + `{"Comparisons":[` + text + `],"faults":[null],"progressed":[{},{}]}}`
 	}
 	for _, l := range []struct{ do, text, want string }{
-		{"check", done + `{"deviation":{"MaxError":-1}}}`, "makes no sense: max_error is -1"},
+		{"check", done + `{"deviation":{"MaxError":-1}}}`, "max_error is -1"},
 		{"score", done + `{"cost":1,"metrics":[{"name":"a\u001b","value":1}]}}`, "is not the name of a metric"},
 		{"score", done + `{"cost":1e999}}`, "its answer cannot be read"},
 		{"artifacts", done + `[{"name":"../x","sha256":` + sum + `,"size":1}]}`, `"../x" is not the name of a file`},
