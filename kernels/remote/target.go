@@ -80,7 +80,14 @@ func workerName(name string) string { return "worker " + plain.Clip(plain.Line(n
 func Lookup(ctx context.Context, nc *nats.Conn, name string) (Info, error) {
 	unknown := &UnknownWorkerError{Name: plain.Line(name)}
 	for range 3 { // one that has just started may not answer yet
+		next := time.After(looking)
 		all, err := Workers(ctx, nc, looking)
+		if len(all) == 0 && err == nil { // which the server may say at once
+			select {
+			case <-ctx.Done():
+			case <-next:
+			}
+		}
 		if err == nil {
 			err = ctx.Err()
 		}
