@@ -180,9 +180,14 @@ func TestTargetResumed(t *testing.T) {
 	}
 	outcomes(1)
 	ada.kill()
+	away := measuredBy(t, dir)["ada"] < 100
+	time.Sleep(3 * time.Second)
 	ada = begin()
 	outcomes(5)
 	run.kill()
+	if text := run.out.String(); away && !strings.Contains(text, "worker ada is silent: waiting for it\n") {
+		t.Errorf("the run says nothing of its worker:\n%s", text)
+	}
 	out, err := exec.Command("tune", "resume", dir, "--no-db", "-q").CombinedOutput()
 	if exitCode(err) != exitFailed || !strings.Contains(string(out), dir+" is tuned for the machine of worker ada: add --workers URL or --listen ADDRESS") {
 		t.Errorf("%v\n%s", err, out)

@@ -492,16 +492,18 @@ func TestTargetServerGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() {
+	var again sync.WaitGroup
+	again.Go(func() {
 		<-began
 		p.server.Close()
 		close(free) // the answer finds no server
 		time.Sleep(300 * time.Millisecond)
 		p.start()
-	}()
+	})
 	if err := c.Check(t.Context(), 1); err != nil {
 		t.Error(err)
 	}
+	again.Wait()
 }
 
 // TestTargetRefused: what a worker does not open, it says.
@@ -554,6 +556,23 @@ func TestLookup(t *testing.T) {
 	p.fake(`{"name":"old","tool":"0.0.9"}`, "none", func(map[string]any) string { return "" })
 	if _, err := remote.Lookup(t.Context(), p.nc, "old"); err == nil || !strings.HasPrefix(err.Error(), "worker old has tune 0.0.9, for whose machine no run can be tuned") {
 		t.Error(err)
+	}
+}
+
+// TestNobodyAnnounces: where no run is announced, a worker refuses none.
+func TestNobodyAnnounces(t *testing.T) {
+	p := newPost(t)
+	notes := make(chan string, 10)
+	w := worker("ada", 1, nil)
+	w.Note = func(text string) { notes <- text }
+	p.worker(w)
+	if _, err := remote.Lookup(t.Context(), p.nc, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case text := <-notes:
+		t.Errorf("it says %q", text)
+	case <-time.After(500 * time.Millisecond):
 	}
 }
 
