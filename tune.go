@@ -48,8 +48,10 @@ type Options struct {
 	// Machine describes the machine that measures. It is recorded in the run directory; nil means results.ThisMachine. A text of
 	// more than 64 KiB is refused.
 	Machine *results.Machine
-	Seed    uint64
-	Budget  search.Budget
+	// For names the worker of that machine where Kernel builds, checks and measures; "" where this process does so.
+	For    string
+	Seed   uint64
+	Budget search.Budget
 	// Objectives are what the run looks for, as space.ParseGoals reads it: time,error. "" means the least cost.
 	Objectives string
 	Metrics    []string // names of space.Measured, measured of each candidate where this machine can: see Start.Unmeasured
@@ -162,6 +164,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	settings := session.NewSettings(Version(), info, o.Shape, entry, o.Seed, o.Budget)
 	settings.Jobs, settings.Created, settings.Machine, settings.Objectives, settings.Metrics = o.Jobs, o.Began, o.Machine.OrThis(), o.Objectives, o.Metrics
+	settings.For = o.For
 	opened, err := kernels.Open(o.Kernel, o.Shape)
 	if err != nil {
 		return nil, err

@@ -53,6 +53,8 @@ type Settings struct {
 	From []From `json:"from,omitempty"`
 	// Function says that what was tuned is a function of a Go program, which only that program can call.
 	Function bool `json:"function,omitempty"`
+	// For is the name of the worker whose machine the run is tuned for, where that builds, checks and measures; otherwise it is "".
+	For string `json:"for,omitempty"`
 	// Metrics are what is measured of each candidate besides, as far as the machine allows; see space.Measured.
 	Metrics []string `json:"metrics,omitempty"`
 	// Objectives are what the run looks for where that is more than the least cost: see space.ParseGoals. Otherwise it is "".

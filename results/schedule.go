@@ -81,6 +81,7 @@ type Schedule struct {
 	Run              string    `json:"run"`             // the name of the run directory
 	ToolVersion      string    `json:"tool_version"`
 	Machine          Machine   `json:"machine"`
+	By               string    `json:"by,omitempty"` // the worker of that machine that built, checked and measured; "" for the machine of the run
 	Created          time.Time `json:"created"`
 
 	Artifacts []Artifact `json:"artifacts"` // the files beside this one; the first is the program

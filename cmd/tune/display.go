@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -132,6 +133,9 @@ func (d *display) notes(s tune.Start) (notes []string) {
 		if spent := alreadySpent(s); spent != "" {
 			add("%s: nothing new is evaluated", spent)
 		}
+	}
+	if t, m := s.Settings.For, s.Settings.Machine; t != "" {
+		add("tuned for worker %s: %s, %s", t, cmp.Or(m.CPU, "unknown processor"), m.Arch)
 	}
 	for _, f := range s.Settings.From {
 		add("from %s: %d measurements: %d unchanged, %d with the nearest values, %d dropped", f.Path, f.Same+f.Adapted+f.Dropped, f.Same, f.Adapted, f.Dropped)

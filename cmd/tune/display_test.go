@@ -210,7 +210,12 @@ func TestTooFewPairs(t *testing.T) {
 	if printMeasured(&out, few); !strings.Contains(out.String(), "\n          not distinguishable from a=3\n          too few pairs to tell it from the baseline\n") {
 		t.Errorf("it says:\n%s", out.String())
 	}
-	few.Verdict, few.RatioInterval, few.IndistinctFrom, few.TooFewPairs = space.Faster, &[2]float64{1.9, 2.1}, []string{"a=3"}, []string{"a=4"}
+	few.By = "ada"
+	out.Reset()
+	if printMeasured(&out, few); !strings.Contains(out.String(), "unverified: repeat the measurement on a quiet machine with 'tune resume DIR --workers URL'\n") {
+		t.Errorf("it says:\n%s", out.String())
+	}
+	few.By, few.Verdict, few.RatioInterval, few.IndistinctFrom, few.TooFewPairs = "", space.Faster, &[2]float64{1.9, 2.1}, []string{"a=3"}, []string{"a=4"}
 	out.Reset()
 	if printMeasured(&out, few); !strings.Contains(out.String(), "\n          not distinguishable from a=3\n          too few pairs to tell it from a=4\n          'tune measure DIR' repeats the measurement") {
 		t.Errorf("it says:\n%s", out.String())

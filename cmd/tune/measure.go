@@ -55,6 +55,9 @@ It searches nothing, and the journal of the run does not change. Kernels with ex
 			return err
 		}
 		defer a.end(found)
+		if err := measuredElsewhere(dir); err != nil {
+			return err
+		}
 		if *show {
 			if err := showOutput(found.Own(), "the kernel of "+dir, aboveLine{a}); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -24,6 +25,14 @@ func baselineName(s *results.Schedule) string {
 	return "the baseline"
 }
 
+// measuresAway is the command that repeats the measurement of a schedule on the machine of a worker; "" where it was made here.
+func measuresAway(s *results.Schedule) string {
+	if s.By == "" {
+		return ""
+	}
+	return "tune resume DIR --workers URL"
+}
+
 // printMeasured says what is known of the point beside the baseline, and how far it can be trusted. Schedules of earlier versions have
 // no verdict. Where costs are exact, the search has seen the same ones.
 func printMeasured(w io.Writer, s *results.Schedule) {
@@ -33,7 +42,7 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 	case s.Verdict == space.NoGain:
 		fmt.Fprintln(w, "verdict   no measurable gain over the baseline")
 	case s.Verdict == space.Unverified:
-		fmt.Fprintln(w, "verdict   unverified: repeat the measurement on a quiet machine with 'tune measure'")
+		fmt.Fprintf(w, "verdict   unverified: repeat the measurement on a quiet machine with '%s'\n", cmp.Or(measuresAway(s), "tune measure"))
 	case s.Verdict != "" && s.Search != nil:
 		fmt.Fprintf(w, "verdict   %s\n", s.Verdict)
 	}
@@ -76,7 +85,7 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 	list("not distinguishable", indistinct)
 	list("too few pairs to tell it", tooFew)
 	if len(tooFew) > 0 && s.Verdict != space.Unverified { // which says it
-		fmt.Fprintln(w, "          'tune measure DIR' repeats the measurement: do that when the machine is quiet")
+		fmt.Fprintf(w, "          '%s' repeats the measurement: do that when the machine is quiet\n", cmp.Or(measuresAway(s), "tune measure DIR"))
 	}
 	switch seen := s.Search; {
 	case seen == nil || s.Pairs == 0:

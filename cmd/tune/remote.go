@@ -52,6 +52,7 @@ func addLogin(flags *pflag.FlagSet) *remote.Login {
 type remoteFlags struct {
 	login               *remote.Login
 	workers, listen, on string
+	target              string // the name of a worker; "" for none
 	leaseText           string
 	lease               time.Duration // of leaseText, once asked has read it
 	flags               *pflag.FlagSet
@@ -66,6 +67,11 @@ func addRemote(flags *pflag.FlagSet) *remoteFlags {
 	flags.StringVar(&r.leaseText, "lease", "10s", "`time` after which a silent worker has lost its candidates to others")
 	r.login = addLogin(flags)
 	return r
+}
+
+// addTarget defines the flag by which a run is tuned for the machine of a worker.
+func (r *remoteFlags) addTarget() {
+	r.flags.StringVar(&r.target, "for", "", "`worker` whose machine the run is tuned for: it opens the kernel, and evaluates, checks, measures and exports; this machine only searches (see tune help worker)")
 }
 
 // inFlight is how many candidates are with workers at once where --jobs does not say. A strategy asks for fewer at a time.
@@ -95,9 +101,15 @@ func (r *remoteFlags) asked() (bool, error) {
 		if _, err := remote.ParseWants(r.on); err != nil {
 			return false, usage(fmt.Errorf("--on: %w", err))
 		}
+		switch {
+		case r.target != "" && r.on != "":
+			return false, usage(errors.New("--for and --on exclude each other: the worker that a run is tuned for evaluates alone"))
+		case r.flags.Changed("for") && (strings.TrimSpace(r.target) != r.target || r.target == ""):
+			return false, usage(fmt.Errorf("--for: %q: want the name of a worker, as 'tune workers' lists it", r.target))
+		}
 		return true, nil
 	}
-	for _, name := range append([]string{"on", "lease"}, loginFlags...) {
+	for _, name := range append([]string{"on", "lease", "for"}, loginFlags...) {
 		if r.flags.Changed(name) {
 			return false, usage(fmt.Errorf("--%s has no effect without --workers or --listen: leave it out", name))
 		}
@@ -114,7 +126,10 @@ type farm struct {
 	stop   chan struct{}
 
 	job    remote.Job
+	kernel kernels.Kernel // of the run: that of the target, where it has one
 	opened *kernels.Opened
+	target *remote.Target // nil where the run has none
+	since  time.Time      // when the target had opened the kernel
 	pace   func(context.Context) (float64, error)
 	out    io.Writer // for what the user should know
 }
@@ -127,55 +142,68 @@ type farmed struct {
 	objectives string
 	metrics    []string
 	dir        string
+	target     string           // the name of the worker that it is tuned for; "" for none
+	machine    *results.Machine // that the target had before; nil for a new run
 }
 
-// jobOf describes a run to workers, with the files that travel to them.
-func (a *app) jobOf(ctx context.Context, r *remoteFlags, run farmed) (job remote.Job, opened *kernels.Opened, bring []remote.File, err error) {
+// travels returns the files that travel to workers, and refuses a run that they cannot evaluate.
+func (r *remoteFlags) travels(run farmed) (bring []remote.File, err error) {
 	info := run.kernel.Info()
 	why := remote.Serves(info)
 	if why == "" {
 		why = remote.ServesShape(info, run.shape)
 	}
 	if why != "" {
-		return job, nil, nil, usage(r.blame(fmt.Errorf("kernel %s cannot be evaluated by workers: %s", info.Name, why)))
+		return nil, usage(r.blame(fmt.Errorf("kernel %s cannot be evaluated by workers: %s", info.Name, why)))
 	}
-	own, isOwn := run.kernel.(*user.Kernel)
-	if isOwn {
+	if own, ok := run.kernel.(*user.Kernel); ok {
 		list, err := own.Travel()
 		if err != nil {
-			return job, nil, nil, usage(r.blame(err))
+			return nil, usage(r.blame(err))
 		}
 		for _, f := range list {
 			bring = append(bring, remote.File(f))
 		}
 	}
-	if opened, err = kernels.Open(run.kernel, run.shape); err != nil {
-		return job, nil, nil, err
-	}
-	goals, err := space.ParseGoals(run.objectives, info.Unit)
-	if err != nil {
-		goals = nil // what is wrong with them the run says
-	}
+	return bring, nil
+}
+
+// runID identifies the run in a directory to workers.
+func runID(dir string) string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = ""
 	}
-	path, err := filepath.Abs(run.dir)
+	path, err := filepath.Abs(dir)
 	if err != nil {
-		path = run.dir
+		path = dir
 	}
-	job = remote.Job{
-		ID: fmt.Sprintf("%x", sha256.Sum256([]byte(host+"\x00"+path)))[:16], Tool: tune.Version(), Kernel: info.Name, Version: info.Version,
-		Shape: run.shape.String(), Space: opened.Problem.Space().Fingerprint(), CheckSeed: kernels.CheckSeed(run.seed), Metrics: goals.Measures(run.metrics), On: r.on, Lease: r.lease,
-		Joins: isOwn || !info.Exact, Timed: !info.Exact,
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(host+"\x00"+path)))[:16]
+}
+
+// jobOf describes a run to workers. Where it has a target, that is its only worker.
+func (a *app) jobOf(ctx context.Context, r *remoteFlags, run farmed, f *farm) remote.Job {
+	info := run.kernel.Info()
+	goals, err := space.ParseGoals(run.objectives, info.Unit)
+	if err != nil {
+		goals = nil // what is wrong with them the run says
 	}
-	if job.Timed {
-		job.Fingerprint = cpu.Fingerprint()
-		if !isOwn || !own.Commands() {
+	own, isOwn := run.kernel.(*user.Kernel)
+	job := remote.Job{
+		ID: runID(run.dir), Tool: tune.Version(), Kernel: info.Name, Version: info.Version,
+		Shape: run.shape.String(), Space: f.opened.Problem.Space().Fingerprint(), CheckSeed: kernels.CheckSeed(run.seed), Metrics: goals.Measures(run.metrics), On: r.on, Lease: r.lease,
+		Only: run.target, Joins: run.target == "" && (isOwn || !info.Exact), Timed: !info.Exact,
+	}
+	switch {
+	case !job.Timed:
+	case f.target != nil:
+		job.Fingerprint = f.target.Info().Fingerprint
+	default:
+		if job.Fingerprint = cpu.Fingerprint(); !isOwn || !own.Commands() {
 			job.Compilers = a.compilers(ctx)
 		}
 	}
-	return job, opened, bring, nil
+	return job
 }
 
 // compilers lists the compilers of this machine, with their versions; nil where there are none.
@@ -220,11 +248,16 @@ func (a *app) farmOf(ctx context.Context, r *remoteFlags, run farmed, d *display
 	if asked, err := r.asked(); err != nil || !asked {
 		return nil, ctx, err
 	}
-	job, opened, bring, err := a.jobOf(ctx, r, run)
+	bring, err := r.travels(run)
 	if err != nil {
 		return nil, ctx, err
 	}
-	f := &farm{stop: make(chan struct{}), job: job, opened: opened, pace: a.host.Pace, out: d, lost: func(error) {}}
+	f := &farm{stop: make(chan struct{}), kernel: run.kernel, pace: a.host.Pace, out: d, lost: func(error) {}}
+	if run.target == "" {
+		if f.opened, err = kernels.Open(run.kernel, run.shape); err != nil {
+			return nil, ctx, err
+		}
+	}
 	login := *r.login
 	login.URL = r.workers
 	if r.listen != "" {
@@ -251,13 +284,23 @@ func (a *app) farmOf(ctx context.Context, r *remoteFlags, run farmed, d *display
 		f.end()
 		return nil, ctx, r.blame(err)
 	}
-	f.Coordinator, err = remote.NewCoordinator(ctx, f.nc, job, bring, func(text string) { fmt.Fprintln(d, text) })
+	if run.target != "" {
+		if err := f.aim(ctx, r, run, bring, remote.Redact(login.URL)); err != nil {
+			f.end()
+			return nil, ctx, err
+		}
+	}
+	f.job = a.jobOf(ctx, r, run, f)
+	f.Coordinator, err = remote.NewCoordinator(ctx, f.nc, f.job, bring, func(text string) { fmt.Fprintln(d, text) })
 	if err != nil {
 		f.end()
 		return nil, ctx, r.blame(err)
 	}
 	d.workers = f.Workers
 	go f.attend(ctx, restored, d, remote.Redact(login.URL))
+	if f.target != nil {
+		go f.mind(ctx)
+	}
 	return f, ctx, nil
 }
 
@@ -275,7 +318,10 @@ func (a *app) resumeFarm(ctx context.Context, r *remoteFlags, set *settings, fou
 		set.jobs = jobsFor(remotely)
 	}
 	if !remotely {
-		return nil, ctx, nil
+		return nil, ctx, tunedElsewhere(run, "add --workers URL or --listen ADDRESS, where that worker is")
+	}
+	if r.on != "" && run.Settings.For != "" {
+		return nil, ctx, usage(fmt.Errorf("--on has no effect: %w: leave it out", tunedElsewhere(run, "it evaluates alone")))
 	}
 	k, err := found.Lookup(run.Settings.Kernel)
 	if err != nil {
@@ -285,7 +331,7 @@ func (a *app) resumeFarm(ctx context.Context, r *remoteFlags, set *settings, fou
 	if err != nil {
 		return nil, ctx, err
 	}
-	return a.farmOf(ctx, r, farmed{k, shape, run.Settings.Seed, run.Settings.Objectives, run.Settings.Metrics, dir}, d)
+	return a.farmOf(ctx, r, farmed{k, shape, run.Settings.Seed, run.Settings.Objectives, run.Settings.Metrics, dir, run.Settings.For, &run.Settings.Machine}, d)
 }
 
 // blame says which flag an error of a connection is about.
@@ -381,6 +427,9 @@ func (f *farm) end() {
 	if f.Coordinator != nil {
 		f.Coordinator.Close()
 	}
+	if f.target != nil {
+		f.target.Close()
+	}
 	if f.nc != nil {
 		f.nc.Close()
 	}
@@ -405,6 +454,9 @@ who started the worker may do: give the flag only if you trust all who may conne
 
 Kernels with exact costs, such as treehash, are evaluated on every machine. Kernels whose time is measured are evaluated on machines that
 have the processor and the compilers of the run's own, and that measure its baseline as the others do; see docs/distributed.md.
+
+A run can also be tuned for the machine of one worker, which 'tune run --for NAME' names: give that worker a --name. It then opens the
+kernel, measures the baseline and the winner, and makes the exported files.
 
 It accepts no work from a server on a network that takes anybody: such a server needs a token, users, nkeys or client certificates. On a
 loopback address none are needed.

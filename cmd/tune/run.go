@@ -25,6 +25,7 @@ import (
 	"tune/kernels"
 	"tune/kernels/catalog"
 	"tune/kernels/native"
+	"tune/kernels/remote"
 	"tune/kernels/user"
 	"tune/results"
 	"tune/results/insight"
@@ -66,7 +67,10 @@ measure is left out, and run says why:
 
 ` + metricList() + `
 With --start, the search evaluates these points first, after the baseline, whatever the strategy. Those that the file of your
-own kernel has under start follow.`,
+own kernel has under start follow.
+
+With --workers or --listen, other machines evaluate the candidates (tune help worker). With --for as well, the run is tuned for the machine
+of that worker: the space, the baseline, the final measurement and the exported program are made there, and this machine only searches.`,
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
   tune run my.yaml --budget 5m
@@ -79,6 +83,7 @@ own kernel has under start follow.`,
   tune run my.yaml --metrics instructions,cache_misses --budget 5m
   tune run my.yaml --objective time:1%,error:10% --budget 5m
   tune run my.yaml --start 'tile=16 unroll=4' --start unroll=8
+  tune run gemm-f32 --workers nats://build-host:4222 --token-file token --for board
   tune run --config my-other.yaml --from runs/my-20260102-150405-1 --from-any`,
 	}
 	a.asRun(c)
@@ -95,6 +100,7 @@ func (a *app) asRun(c *cobra.Command) {
 	objective := c.Flags().String("objective", "", "`numbers` to look for, beginning with the cost: time,error or cycles,load or time,size or cost,NAME:maximise, where names are those of metrics, with :5% or :0.1 behind one whose smaller differences do not count; the run keeps all points that no other point beats (default: the least cost alone)")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
 	workers := addRemote(c.Flags())
+	workers.addTarget()
 	asJSON, quiet := a.outputFlags(c)
 	show := showFlag(c)
 	live := c.Flags().Bool("live", false, "show the run in a browser while it goes on, at an address of this machine that is printed first")
@@ -210,7 +216,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	defer stop()
 	d.found = set.found
 	glanced := func() ([]user.Fault, error) { return nil, nil }
-	if isOwn && !say.quiet {
+	if isOwn && !say.quiet && with.workers.target == "" {
 		ctx, cancel := context.WithCancel(c.Context())
 		// The baseline is checked at the same time.
 		glanced = meanwhile(func() ([]user.Fault, error) { return glance(ctx, own, shape) })
@@ -225,7 +231,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		}
 		d.start(s)
 	}
-	farm, ctx, err := a.farmOf(c.Context(), with.workers, farmed{k, shape, set.seed, with.objectives, with.metrics, set.dir}, d)
+	farm, ctx, err := a.farmOf(c.Context(), with.workers, farmed{k, shape, set.seed, with.objectives, with.metrics, set.dir, with.workers.target, nil}, d)
 	if err != nil {
 		if made {
 			_ = os.Remove(set.dir)
@@ -234,11 +240,11 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	}
 	_, absent := os.Stat(set.dir)
 	report, err := tune.Run(ctx, tune.Options{
-		Kernel: k, Shape: shape, Evaluator: farm.evaluator(), Strategy: set.strategy, Seed: set.seed, Budget: budget, Objectives: with.objectives, Metrics: with.metrics, Jobs: set.jobs, Dir: set.dir,
-		From: earlier, FromAny: with.fromAny, First: with.first, Began: a.began, Observe: d.observe, Baseline: d.baseline, Start: func(s tune.Start) { start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
+		Kernel: farm.of(k), Shape: shape, Evaluator: farm.evaluator(), Machine: farm.machine(), For: with.workers.target, Strategy: set.strategy, Seed: set.seed, Budget: budget, Objectives: with.objectives, Metrics: with.metrics, Jobs: set.jobs, Dir: set.dir,
+		From: earlier, FromAny: with.fromAny, First: with.first, Began: farm.began(a.began), Observe: d.observe, Baseline: d.baseline, Start: func(s tune.Start) { start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
 	})
 	farm.end()
-	return a.runEnded(c.Context(), report, err, runEnd{set, k.Info().Files.Path, indexed, made, started, absent}, d, say.asJSON)
+	return a.runEnded(c.Context(), report, err, runEnd{set, k.Info().Files.Path, indexed, made, started, absent, with.workers}, d, say.asJSON)
 }
 
 // runEnd is what the end of a new run depends on.
@@ -247,6 +253,7 @@ type runEnd struct {
 	path, indexed string // of the kernel's file, and of the index of runs
 	made, started bool   // whether the directory of the run is of its own name, and whether the run has begun
 	absent        error  // that the directory was not there; nil where it was
+	workers       *remoteFlags
 }
 
 // runEnded says what became of a new run.
@@ -256,19 +263,20 @@ func (a *app) runEnded(ctx context.Context, report *tune.Report, err error, e ru
 		unmake(set.dir, e.made, err, e.absent)
 		return usage(wrong)
 	}
+	_, gone := errors.AsType[*remote.GoneError](err)
 	if e.started {
 		d.end()
 		if err == nil {
 			a.remember(ctx, e.indexed, set.dir)
 		}
 		err = adviseSetup(set.dir, adviseFull(set.dir, err))
-	} else if err != nil && !interrupted(ctx, err) {
+	} else if err != nil && !gone && !interrupted(ctx, err) {
 		err = adviseRun(set.dir, e.path, e.made, err)
 		if e.made {
 			_ = os.Remove(set.dir) // where nothing was written to it
 		}
 	}
-	return a.finish(report, err, asJSON)
+	return a.finish(report, e.workers.adviseTarget(set.dir, err), asJSON)
 }
 
 // unmake removes the directory of a run that could not start: where it was made for the run, or where the run itself has filled it before
@@ -447,8 +455,8 @@ func (a *app) resumeCommand() *cobra.Command {
 		Long: `resume replays the recorded outcomes to the strategy, evaluates nothing twice, and continues with the rest of the
 budget. A limit given here replaces the run's own for this session (one tune run or tune resume). It counts from the beginning
 of the run. If it is spent already, resume says so and evaluates nothing. In any case it replaces best.json, after a new final
-measurement where costs are measured.
-The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FINAL and TUNE_DB are read.` + aboutConsent,
+measurement where costs are measured. A run that is tuned for a worker (--for) needs --workers or --listen, and finds that
+worker again by its name. The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FINAL and TUNE_DB are read.` + aboutConsent,
 		Example: `  tune resume runs/treehash-20260102-150405-1
   tune resume runs/treehash-20260102-150405-1 --budget 2h
   tune resume downloaded/my-kernel-20260102-150405-1 --yes`,
@@ -508,8 +516,8 @@ The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FI
 			return err
 		}
 		started := false
-		report, err := tune.Resume(ctx, found.Table, dir, tune.Changes{
-			Strategy: set.strategy, Evaluator: farm.evaluator(), Budget: budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
+		report, err := tune.Resume(ctx, farm.in(found.Table), dir, tune.Changes{
+			Strategy: set.strategy, Evaluator: farm.evaluator(), Machine: farm.machine(), Budget: budget, Jobs: set.jobs, Began: farm.began(a.began), Observe: d.observe,
 			Baseline: d.baseline, Start: func(s tune.Start) { started = true; d.start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
 		})
 		farm.end()
@@ -525,7 +533,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FI
 		if _, failed := errors.AsType[*tune.BaselineError](err); failed {
 			err = fmt.Errorf("%w: mend the kernel, and start a new run", err)
 		}
-		return a.finish(report, adviseSetup(dir, adviseFull(dir, err)), *asJSON)
+		return a.finish(report, workers.adviseTarget(dir, adviseSetup(dir, adviseFull(dir, err))), *asJSON)
 	}
 	return c
 }
@@ -910,6 +918,11 @@ func (a *app) export(ctx context.Context, e schedule.Exporter, dir string, to ex
 	defer a.end(found)
 	if program, ok := errors.AsType[*catalog.ProgramError](found.CheckRun(dir)); ok && (to.format == libraryFormat || to.format == "trace") {
 		return fmt.Errorf("--format %s: %w: 'tune export %s --format program' writes what the run found", to.format, program, dir)
+	}
+	if e.Measure {
+		if err := measuredElsewhere(dir); err != nil {
+			return err
+		}
 	}
 	if e.Table = found.Table; to.format == libraryFormat {
 		err = a.exportLibrary(ctx, e, dir, to.prefix, to.output, to.quiet)

@@ -13,4 +13,7 @@
 // The run directory of the coordinator is the source of truth. JetStream holds only what is in flight: where the queue loses a message, or all of
 // them, the coordinator asks again. An outcome counts for the trial of its number, once; whatever comes later is dropped. So a failure of
 // the machinery is a retry, and only the pipeline of the kernel (kernels.Evaluator) makes an outcome of a failing candidate.
+//
+// A run can be tuned for the machine of one worker. A Target opens the kernel there, at a desk of the worker, and returns it as a
+// kernels.Kernel whose candidates are on that machine. What uses the kernel need not know that.
 package remote

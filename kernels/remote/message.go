@@ -18,6 +18,8 @@ const (
 	subjectFile  = "tune.v1.file." // and the run: requests for a piece of a file that the kernel is made of
 	subjectJoin  = "tune.v1.join." // and the run: requests of workers to be taken, with their costs of the reference
 	subjectDrop  = "tune.v1.drop." // and the run: the coordinator waits for a trial no more
+	subjectDesk  = "tune.v1.desk." // and the process of a worker: calls of coordinators whose run is tuned for its machine
+	subjectLong  = "tune.v1.long." // and a desk: requests for a piece of a long result
 )
 
 // streamOf returns the name of the stream of a run.
@@ -46,6 +48,8 @@ type Job struct {
 
 	// Files is the list of the files that a user's kernel is made of; nil for a kernel that is built in.
 	Files *Content `json:"files,omitempty"`
+	// Only is the name of the worker that alone evaluates; "" for all that can.
+	Only string `json:"only,omitempty"`
 	// Joins says that a worker serves the run only after the coordinator has compared its costs of the reference with its own.
 	Joins bool `json:"joins,omitempty"`
 	// Timed says that costs are measured. Then all workers have this fingerprint of the processor, and these compilers.
@@ -131,6 +135,8 @@ type Info struct {
 	Arch        string     `json:"arch"`
 	CPU         string     `json:"cpu"`
 	Fingerprint string     `json:"fingerprint"` // of the processor
+	Go          string     `json:"go"`          // version that tune was built with
+	Self        string     `json:"self"`        // differs for each process
 	ISAs        []string   `json:"isas"`        // instruction sets
 	Cores       int        `json:"cores"`
 	Load        float64    `json:"load"` // of the machine, over the last minute

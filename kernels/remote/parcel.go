@@ -131,8 +131,8 @@ func give(all map[string][]byte, m *nats.Msg) {
 	_ = m.Respond(data)
 }
 
-// fetch asks the coordinator of a run for some bytes. It asks again for as long as the run is there, where an answer is lost.
-func fetch(ctx context.Context, nc *nats.Conn, run string, c Content) ([]byte, error) {
+// fetch asks who answers a subject, the coordinator or the worker, for some bytes. It asks again until ctx ends, where an answer is lost.
+func fetch(ctx context.Context, nc *nats.Conn, who, subject string, c Content) ([]byte, error) {
 	var b bytes.Buffer
 	for int64(b.Len()) < c.Size {
 		text, err := json.Marshal(wanted{c.SHA256, int64(b.Len())})
@@ -140,13 +140,13 @@ func fetch(ctx context.Context, nc *nats.Conn, run string, c Content) ([]byte, e
 			return nil, err
 		}
 		look, cancel := context.WithTimeout(ctx, patience)
-		m, err := nc.RequestWithContext(look, subjectFile+run, text)
+		m, err := nc.RequestWithContext(look, subject, text)
 		cancel()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			select { // the coordinator or the server is not there for now
+			select { // who answers, or the server, is not there for now
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			case <-time.After(telling):
@@ -154,14 +154,14 @@ func fetch(ctx context.Context, nc *nats.Conn, run string, c Content) ([]byte, e
 			continue
 		}
 		if len(m.Data) == 0 {
-			return nil, errors.New("the coordinator does not have a file that it lists")
+			return nil, fmt.Errorf("%s does not have a file that it lists", who)
 		}
 		if b.Write(m.Data); int64(b.Len()) > c.Size {
 			break
 		}
 	}
 	if !c.is(b.Bytes()) {
-		return nil, errors.New("a file from the coordinator is not the one that it lists: its checksum differs")
+		return nil, fmt.Errorf("a file from %s is not the one that it lists: its checksum differs", who)
 	}
 	return b.Bytes(), nil
 }
@@ -187,7 +187,7 @@ func (s *store) get(ctx context.Context, nc *nats.Conn, run string, c Content) (
 	if data, err := in.Read(name, max(c.Size, 1)); err == nil && c.is(data) {
 		return data, nil
 	}
-	data, err := fetch(ctx, nc, run, c)
+	data, err := fetch(ctx, nc, "the coordinator", subjectFile+run, c)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,12 @@ func (c *Coordinator) doubtOwn(now time.Time) {
 }
 
 // mayTell reports whether outcomes of a worker are taken. The caller holds mu.
-func (c *Coordinator) mayTell(worker string) bool { return !c.job.Joins || c.parties[worker].taken }
+func (c *Coordinator) mayTell(worker string) bool {
+	if c.job.Only != "" && worker != c.job.Only {
+		return false
+	}
+	return !c.job.Joins || c.parties[worker].taken
+}
 
 // joins answers the request of a worker to be taken.
 func (c *Coordinator) joins(m *nats.Msg) {

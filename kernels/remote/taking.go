@@ -71,14 +71,7 @@ func (w *Worker) takeUp(s *serving) {
 	}
 	w.mu.Unlock()
 	s.users.Wait()
-	if s.close != nil {
-		if err := s.close(); err != nil {
-			w.note("%s: %v", s.job.name(), err)
-		}
-	}
-	if s.folder != "" {
-		_ = w.store.remove(s.folder) // the whole folder goes with the worker
-	}
+	w.tidy(s)
 }
 
 // refuse ends the service of a sitting for good.
@@ -156,23 +149,16 @@ func (w *Worker) open(s *serving) error {
 		return err
 	}
 	info := k.Info()
-	if info.Version != job.Version {
-		return fmt.Errorf("this worker has version %s of the kernel, and the run version %s", info.Version, job.Version)
+	if err := sameVersion(info, job); err != nil {
+		return err
 	}
 	if err := w.suits(job); err != nil {
 		return err
 	}
-	if info.Exact == job.Timed || job.Timed && !job.Joins {
+	if info.Exact == job.Timed || job.Timed && !job.Joins && job.Only == "" {
 		return errors.New("the run and this worker do not agree whether its costs are exact")
 	}
-	shape, err := kernels.ParseShape(info.Shape, job.Shape)
-	if err != nil {
-		return err
-	}
-	if why := ServesShape(info, shape); why != "" {
-		return errors.New(why)
-	}
-	if s.opened, err = kernels.Open(k, shape); err != nil {
+	if s.opened, err = openAt(k, job.Shape); err != nil {
 		return err
 	}
 	if s.opened.Problem.Space().Fingerprint() != job.Space {
@@ -182,8 +168,32 @@ func (w *Worker) open(s *serving) error {
 	return nil
 }
 
+// sameVersion reports that a run is of another version of a kernel.
+func sameVersion(info kernels.Info, job Job) error {
+	if info.Version != job.Version {
+		return fmt.Errorf("this worker has version %s of the kernel, and the run version %s", info.Version, plain.Clip(plain.Line(job.Version), 60))
+	}
+	return nil
+}
+
+// openAt opens a kernel at a shape, where that names nothing that workers do not have.
+func openAt(k kernels.Kernel, text string) (*kernels.Opened, error) {
+	info := k.Info()
+	shape, err := kernels.ParseShape(info.Shape, text)
+	if err != nil {
+		return nil, err
+	}
+	if why := ServesShape(info, shape); why != "" {
+		return nil, errors.New(why)
+	}
+	return kernels.Open(k, shape)
+}
+
 // suits says why a run does not want this worker.
 func (w *Worker) suits(job Job) error {
+	if job.Only != "" && job.Only != w.Name {
+		return fmt.Errorf("the run is tuned for worker %s", plain.Clip(plain.Line(job.Only), 100))
+	}
 	wants, err := ParseWants(job.On)
 	if err != nil {
 		return err
@@ -293,7 +303,7 @@ func (w *Worker) compare(s *serving) (costs Costs, failed string) {
 	}
 	w.measures(s, true)
 	defer w.measures(s, false)
-	leave, err := w.quiet.enter(s.ctx, s.job.Timed)
+	leave, err := w.quiet.enter(s.ctx, companyOf(s.job.Timed))
 	if err != nil {
 		return Costs{}, err.Error()
 	}

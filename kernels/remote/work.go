@@ -18,17 +18,34 @@ import (
 // quiet keeps evaluations whose time is measured apart from others, which would disturb them.
 type quiet struct {
 	mu     sync.Mutex
-	timed  bool // what is inside
+	of     company // what is inside
 	inside int
 	freed  chan struct{} // closed when the last one leaves; nil where nobody waits
 }
 
-// enter waits until nothing of the other kind is inside.
-func (q *quiet) enter(ctx context.Context, timed bool) (leave func(), err error) {
+// company says what may be done beside something.
+type company uint8
+
+const (
+	untimed company = iota // other things whose time is not measured
+	timed                  // others whose time is measured, which wait for each other
+	alone                  // nothing
+)
+
+// companyOf says what may be done beside an evaluation.
+func companyOf(isTimed bool) company {
+	if isTimed {
+		return timed
+	}
+	return untimed
+}
+
+// enter waits until nothing is inside that may not be beside it.
+func (q *quiet) enter(ctx context.Context, of company) (leave func(), err error) {
 	for {
 		q.mu.Lock()
-		if q.inside == 0 || q.timed == timed {
-			q.timed = timed
+		if q.inside == 0 || q.of == of && of != alone {
+			q.of = of
 			q.inside++
 			q.mu.Unlock()
 			return q.leave, nil
@@ -55,9 +72,12 @@ func (q *quiet) leave() {
 	}
 }
 
-// ready returns the IDs of the runs whose tasks may be taken, in order. A run whose costs are measured has the worker to itself. The
-// caller holds mu.
+// ready returns the IDs of the runs whose tasks may be taken, in order. A run whose costs are measured has the worker to itself, and so
+// has a call at a desk of such a kernel. The caller holds mu.
 func (w *Worker) ready() (ids []string) {
+	if w.alone > 0 {
+		return nil
+	}
 	alone := false
 	for _, s := range w.serving {
 		alone = alone || s.job.Timed && (s.taken || s.measuring)
@@ -183,7 +203,7 @@ func (w *Worker) evaluate(s *serving, m jetstream.Msg) {
 		err = fmt.Errorf("it was given out %d times, and each time its worker fell silent: it may have crashed them", meta.NumDelivered-1)
 	default:
 		var leave func()
-		if leave, err = w.quiet.enter(ctx, s.job.Timed); err == nil {
+		if leave, err = w.quiet.enter(ctx, companyOf(s.job.Timed)); err == nil {
 			answer.Outcome, err = s.evaluator.Evaluate(ctx, space.Trial{Number: t.Trial, Proposal: space.Proposal{Point: point, Fidelity: t.Fidelity}})
 			leave()
 		}

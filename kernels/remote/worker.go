@@ -70,6 +70,9 @@ type Worker struct {
 	changed   chan struct{}        // closed when what can be worked on changes
 	busy      int
 	evaluated int
+	desks     map[string]*desk // by their coordinators' IDs
+	alone     int              // calls at desks of kernels whose costs are measured, under way or waiting to begin
+	ending    bool             // no desk is made any more
 }
 
 // serving is a run that the worker serves, or prepares to serve.
@@ -102,7 +105,7 @@ type held struct {
 func (w *Worker) Info() Info {
 	i := Info{
 		Name: w.Name, Tool: w.Tool, OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpu.Model(), Fingerprint: cpu.Fingerprint(), ISAs: cpu.Features(),
-		Cores: runtime.NumCPU(), Load: loadOf(), Jobs: w.Jobs,
+		Cores: runtime.NumCPU(), Load: loadOf(), Jobs: w.Jobs, Go: runtime.Version(), Self: w.self,
 	}
 	for _, k := range w.Table {
 		if info := k.Info(); Serves(info) == "" && (w.Allow == nil || slices.Contains(w.Allow, info.Name)) {
@@ -180,6 +183,7 @@ func (w *Worker) prepare(nc *nats.Conn) (err error) {
 	}
 	w.self, w.nc = rand.Text(), nc
 	w.serving, w.refused, w.changed = map[string]*serving{}, map[string]RefusedOf{}, make(chan struct{})
+	w.desks = map[string]*desk{}
 	if w.js, err = jetstream.New(nc); err != nil {
 		return err
 	}
@@ -226,6 +230,11 @@ func (w *Worker) Serve(ctx context.Context, nc *nats.Conn) error {
 		return err
 	}
 	defer drop.Unsubscribe()
+	desks, err := nc.Subscribe(subjectDesk+w.self, func(m *nats.Msg) { w.called(ctx, m) })
+	if err != nil {
+		return err
+	}
+	defer desks.Unsubscribe()
 	if err := nc.PublishRequest(subjectRuns, inbox, nil); err != nil {
 		return err
 	}
@@ -235,6 +244,9 @@ func (w *Worker) Serve(ctx context.Context, nc *nats.Conn) error {
 		w.all.Go(func() { w.work(ctx) })
 	}
 	<-ctx.Done()
+	w.mu.Lock()
+	w.ending = true
+	w.mu.Unlock()
 	return nil
 }
 
@@ -244,6 +256,9 @@ func announcements(jobs chan<- Job) nats.MsgHandler {
 	var last []byte
 	var job Job
 	return func(m *nats.Msg) {
+		if len(m.Data) == 0 {
+			return // nobody announces a run yet
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		if !bytes.Equal(m.Data, last) {
@@ -305,6 +320,11 @@ func (w *Worker) attend(ctx context.Context, jobs <-chan Job) {
 				} else if now.Sub(renewed[id]) >= s.job.Lease/4 {
 					renewed[id] = now
 					w.renew(s)
+				}
+			}
+			for _, d := range w.desks {
+				if now.Sub(d.heard) > silentDesk && w.nc.IsConnected() {
+					w.clear(d, "its coordinator is gone")
 				}
 			}
 			w.mu.Unlock()

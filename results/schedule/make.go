@@ -44,7 +44,9 @@ type Maker struct {
 	// Limit is how long the final measurement may take; 0 lets the budget decide.
 	Limit time.Duration
 	// Machine describes the machine that measures; nil means results.ThisMachine.
-	Machine  *results.Machine
+	Machine *results.Machine
+	// By names the worker of that machine where Kernel builds, checks and measures; "" where this process does.
+	By       string
 	Progress func(kernels.ContestProgress) // of the final measurement; may be nil
 
 	made   Made
@@ -175,7 +177,7 @@ func (m *Maker) writeSchedule(ctx context.Context, e space.Entry, p space.Point,
 		Baseline: m.Baseline, Ratio: ratio(m.Baseline.Cost, e.Outcome.Cost),
 		SpaceFingerprint: set.SpaceFingerprint, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, StrategyVersion: set.StrategyVersion, Seed: set.Seed,
 		Evaluations: m.Told, ElapsedSeconds: m.Elapsed().Seconds(), Trial: e.Number,
-		Clock: set.Clock, Data: set.Data, Run: filepath.Base(m.Run), ToolVersion: m.ToolVersion, Machine: m.Machine.OrThis(), Created: time.Now(),
+		Clock: set.Clock, Data: set.Data, Run: filepath.Base(m.Run), ToolVersion: m.ToolVersion, Machine: m.Machine.OrThis(), By: m.By, Created: time.Now(),
 		Reproduce: append(m.reproduce(e.Number), "tune verify "+Name),
 	}
 	judge(&schedule)

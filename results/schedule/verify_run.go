@@ -45,6 +45,9 @@ func verifyRun(k *kernels.Opened, dir string, s results.Schedule) (later []strin
 	if s.Machine != run.Settings.Machine {
 		later = append(later, "machine")
 	}
+	if s.By != run.Settings.For {
+		later = append(later, "by")
+	}
 	if s.ToolVersion != run.Settings.ToolVersion {
 		later = append(later, "tool_version")
 	}

@@ -406,7 +406,7 @@ func (s *Session) start(o Work, baseline results.Baseline) Start {
 	return Start{
 		Lacks: lacks, Dir: s.run.Dir, Settings: s.settings, Space: s.kernel.Problem.Space(), Baseline: baseline, Budget: o.Budget,
 		Resumed: s.run.Outcomes, Elapsed: space.Duration(s.run.Elapsed), Recovery: s.run.Recovery,
-		Unsigned: s.unsigned, Unmeasured: s.unmeasured, Measured: !s.kernel.Info.Exact, Compiled: isolate != nil,
+		Unsigned: s.unsigned, Unmeasured: s.unmeasured, Measured: !s.kernel.Info.Exact, Compiled: isolate != nil && s.settings.For == "",
 	}
 }
 
@@ -430,7 +430,7 @@ func (s *Session) export(ctx context.Context, o Work, report *Report, journal *s
 	maker := &schedule.Maker{
 		Kernel: s.kernel, Settings: s.settings, ToolVersion: s.version, Run: s.run.Dir, Dir: s.run.Dir, Baseline: report.Baseline,
 		Told: report.Result.Told, Batches: journal.Telling(), Budget: o.Budget, Progress: o.Measuring, Limit: o.Final,
-		Machine: o.Machine,
+		Machine: o.Machine, By: s.settings.For,
 		// ctx may have stopped the search; what was found is exported all the same.
 		Hurry: ctx.Err() != nil,
 		Elapsed: func() time.Duration {
