@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tune/internal/files"
+	"tune/kernels/native"
 	"tune/space"
 )
 
@@ -191,13 +192,10 @@ func (f *File) fault(path []any, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s: %s", f.path, n.Line, strings.TrimPrefix(name, "."), fmt.Sprintf(format, args...))
 }
 
-// named matches the names of libraries and functions, which become names in C.
-var named = regexp.MustCompile(namePattern)
-
 func (f *File) check() error {
 	switch {
-	case !named.MatchString(f.Name):
-		return f.fault([]any{"name"}, "%q cannot be the name of a library: want letters, digits and _, beginning with a letter", f.Name)
+	case native.CheckName(f.Name) != nil:
+		return f.fault([]any{"name"}, "%q cannot be the name of a library: want letters, digits and _, beginning with a letter and not with tune_, and no word of C or C++", f.Name)
 	case len(f.Tasks) == 0:
 		return f.fault([]any{"tasks"}, "there is none: want a list, each with kernel and shapes, log or ranges")
 	}
@@ -211,8 +209,8 @@ func (f *File) check() error {
 			t.Function = strings.NewReplacer("-", "_", ".", "_").Replace(t.baseName())
 		}
 		at := []any{"tasks", i, "function"}
-		if !named.MatchString(t.Function) {
-			return f.fault(at, "%q cannot be the name of a function: want letters, digits and _, beginning with a letter", t.Function)
+		if err := native.CheckName(t.Function); err != nil {
+			return f.fault(at, "%s", err)
 		}
 		if functions[t.Function] {
 			return f.fault(at, "two tasks have the function %s: give each a name of its own", t.Function)
