@@ -131,9 +131,7 @@ func runOrResume(ctx context.Context, k kernels.Kernel, dir string, f Function, 
 	if _, err := os.Stat(filepath.Join(dir, results.SettingsName)); err == nil {
 		return Resume(ctx, kernels.Table{k}, dir, Changes{Strategy: f.Strategy, Budget: budget, Jobs: 1, Began: began, Observe: f.Observe})
 	}
-	return Run(ctx, Options{
-		Kernel: k, Strategy: f.Strategy, Seed: f.Seed, Budget: budget, Jobs: 1, Dir: dir, Began: began, Observe: f.Observe,
-	})
+	return Run(ctx, Options{Kernel: k, Strategy: f.Strategy, Seed: f.Seed, Budget: budget, Jobs: 1, Dir: dir, Began: began, Observe: f.Observe})
 }
 
 func funcResult(k kernels.Kernel, report *Report) (*FuncResult, error) {

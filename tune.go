@@ -163,8 +163,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	settings := session.NewSettings(Version(), info, o.Shape, entry, o.Seed, o.Budget)
-	settings.Jobs, settings.Created, settings.Machine, settings.Objectives, settings.Metrics = o.Jobs, o.Began, o.Machine.OrThis(), o.Objectives, o.Metrics
-	settings.For = o.For
+	settings.Jobs, settings.Created, settings.Machine, settings.Objectives = o.Jobs, o.Began, o.Machine.OrThis(), o.Objectives
+	settings.Metrics, settings.For = o.Metrics, o.For
 	opened, err := kernels.Open(o.Kernel, o.Shape)
 	if err != nil {
 		return nil, err
