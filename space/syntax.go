@@ -44,9 +44,9 @@ func SyntaxError(data []byte, err error) error {
 	}
 	begun := beginning(lines, says)
 	if begun == 0 {
-		begun = named
+		begun = min(named, len(lines))
 	}
-	if begun == 0 {
+	if begun < 1 {
 		return err
 	}
 	if bad := mistyped(lines, begun, max(named, 1)); bad != nil {

@@ -58,3 +58,21 @@ func TestSyntaxError(t *testing.T) {
 		t.Error("an error that is not about the syntax was changed")
 	}
 }
+
+// FuzzSyntaxError: whatever is wrong with a text, the place of the mistake is in it.
+func FuzzSyntaxError(f *testing.F) {
+	for _, text := range []string{"a: [1, {b: 2]\n", "a:\n  - b\n c: \"\\d\"\n", "a: *b\n!c\n\t- {{d}}", "{a b: c, 'd' e}", "a: \"x\n", "%a\n---\n@", "a\r\n b: c: d\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var node yaml.Node
+		err := yaml.Unmarshal([]byte(text), &node)
+		if err == nil {
+			return
+		}
+		at, ok := errors.AsType[*TextError](SyntaxError([]byte(text), err))
+		if lines := strings.Split(text, "\n"); ok && (at.Line < 1 || at.Line > len(lines) || at.Column < 1 || at.Column > len(lines[at.Line-1])+1 || at.Reason == "") {
+			t.Errorf("%q: %+v", text, at)
+		}
+	})
+}
