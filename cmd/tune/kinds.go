@@ -30,6 +30,9 @@ var (
 // command says which command takes the file.
 func (k fileKind) command(path string) string { return fmt.Sprintf(k.takes, path) }
 
+// mostTold is the size in bytes up to which a YAML file is read to tell what it is, beside the reading of the command itself.
+const mostTold = 256 << 10
+
 // kindOf tells what a file is.
 func kindOf(path string) fileKind {
 	data, err := files.Read(path, files.Data)
@@ -38,7 +41,7 @@ func kindOf(path string) fileKind {
 		return kindUnknown
 	case exchange.IsSpace(data):
 		return kindT1
-	case len(data) > files.YAML:
+	case len(data) > mostTold:
 		if isMeasured(data) {
 			return kindMeasured
 		}

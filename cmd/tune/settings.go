@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -198,10 +199,22 @@ func parseDuration(v string) (time.Duration, error) {
 			return 0, fmt.Errorf("%s: unknown unit %q: want h, m, s or ms (a day is 24h)", t, word)
 		case "", word:
 		default:
-			return 0, fmt.Errorf("%s: unknown unit %q: want h, m, s or ms (did you mean %q?)", t, word, near)
+			return 0, fmt.Errorf("%s: unknown unit %q: want h, m, s or ms%s", t, word, meantDuration(t))
 		}
 	}
+	if meant := meantDuration(t); meant != "" {
+		return 0, fmt.Errorf("%s is not a duration%s", t, meant)
+	}
 	return 0, fmt.Errorf("%s is not a duration: write it as 90s, 10m or 1h30m", quoted(t))
+}
+
+// meantDuration proposes the duration that a text with other units or blanks most likely stands for; "" where there is none.
+func meantDuration(t string) string {
+	meant := letters.ReplaceAllStringFunc(strings.Join(strings.Fields(t), ""), func(word string) string { return cmp.Or(nearestUnit(word), word) })
+	if d, err := time.ParseDuration(meant); err != nil || d <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", meant)
 }
 
 var letters = regexp.MustCompile(`[A-Za-z]+`)

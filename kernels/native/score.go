@@ -660,6 +660,9 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 			if err != nil {
 				return err
 			}
+			if err := m.revisit(ctx); err != nil {
+				return err
+			}
 			return m.verifyTimed(ctx, e.stopped)
 		})
 	})

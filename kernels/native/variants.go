@@ -435,9 +435,6 @@ const afreshSeconds = 0.02
 // a candidate may be right in its first calls and wrong in the thousandth. behind says that the candidate has lost already, so
 // that calls of seconds are not worth repeating.
 func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
-	if err := m.revisit(ctx); err != nil {
-		return err
-	}
 	if err := m.verifyAgain(ctx, behind); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type reader struct {
 	made     bool // whether the kernel is the copy of a run, which began with it
 	faults   Faults
 	warnings Faults
+	listed   []*object // whose fields a fault has listed, which once is enough
 }
 
 // node is a YAML node with the path of its field.
@@ -130,13 +131,14 @@ func (r *reader) fields(n node, table *object) *fields {
 		case known == nil:
 			hint := space.DidYouMean(key.Value, table.names())
 			f.meant = append(f.meant, space.Nearest(key.Value, table.names()))
-			if hint == "" {
+			if under := holderOf(key.Value); hint == "" && table == fileObject && under != "" {
+				hint, f.meant = ": write it under "+under, append(f.meant, under)
+			}
+			if hint == "" && !slices.Contains(r.listed, table) {
+				r.listed = append(r.listed, table)
 				hint = ": want one of " + strings.Join(table.names(), ", ")
 				if table == fileObject {
 					hint += "; settings, such as budget, stand under run"
-					if under := holderOf(key.Value); under != "" {
-						hint, f.meant = ": write it under "+under, append(f.meant, under)
-					}
 				}
 			}
 			r.fault(at, "%s has no field %q%s", table.one(), key.Value, hint)
