@@ -111,6 +111,7 @@ func TestExprErrors(t *testing.T) {
 		reason string
 	}{
 		{"", 1, "the expression is empty"},
+		{"n == 2 or 4", 11, "or needs true or false, and a number alone compares nothing: write the comparison, as in a == 2 or a == 4"},
 		{"  ", 3, "empty"},
 		{"n", 1, "an integer; it has to be true or false"},
 		{"n = 3", 3, "write =="},

@@ -44,6 +44,9 @@ The input may be compressed with gzip; the output is if its name ends in .gz.`,
 		if slices.Contains(tables, endingOf(strings.TrimSuffix(*output, ".gz"))) {
 			return usage(fmt.Errorf("--output: %s: import writes a space as YAML, and measurements as JSON: write a file that ends in .yaml, .json or .json.gz", *output))
 		}
+		if err := present(args[0]); err != nil {
+			return err
+		}
 		info, err := os.Stat(args[0])
 		if err != nil {
 			return err

@@ -282,6 +282,9 @@ func (s *asking) carry(ctx context.Context, indexed string, run func(context.Con
 		if !errors.Is(lost, asktell.ErrGone) {
 			return fmt.Errorf("%w: mend the client, and continue with 'tune optimize --dir %s'", lost, s.dir)
 		}
+		if ended != nil && (report == nil || report.Result.Told == 0) {
+			return fmt.Errorf("the client ended before it answered a question (%s: %w): mend it, and continue with 'tune optimize --dir %s'", s.command[0], ended, s.dir)
+		}
 		if ended != nil {
 			lost = fmt.Errorf("%w (%s: %w)", lost, s.command[0], ended)
 		}

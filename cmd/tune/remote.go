@@ -98,6 +98,12 @@ func (r *remoteFlags) asked() (bool, error) {
 		return false, usage(fmt.Errorf("--lease: %v: want 1s to 1h", lease))
 	}
 	if r.lease = lease; r.workers != "" || r.listen != "" {
+		login := *r.login
+		if login.URL = r.workers; r.workers != "" {
+			if err := login.Validate(); err != nil {
+				return false, usage(fmt.Errorf("--workers: %w (--tls-cert, --tls-key)", err))
+			}
+		}
 		if _, err := remote.ParseWants(r.on); err != nil {
 			return false, usage(fmt.Errorf("--on: %w", err))
 		}
@@ -475,7 +481,7 @@ this on ten machines.`,
 	code := c.Flags().Bool("allow-user-code", false, "evaluate kernels of users too, whose files come over the wire and run with your rights")
 	quiet := c.Flags().BoolP("quiet", "q", false, "say nothing of runs that begin and end")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if w.Jobs < 0 || w.Jobs > inFlight {
+		if w.Jobs < 0 || w.Jobs > inFlight || w.Jobs == 0 && c.Flags().Changed("jobs") {
 			return usage(fmt.Errorf("--jobs: %d: want 1 to %d", w.Jobs, inFlight))
 		}
 		for _, name := range *allow {

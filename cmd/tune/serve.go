@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -57,6 +58,9 @@ the files of runs may hold names and paths that others should not see. The conne
 		for _, dir := range args {
 			if err := absent(dir); err != nil {
 				return err
+			}
+			if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+				return fmt.Errorf("%s is a file: want the directory of a run, or one that holds runs", dir)
 			}
 		}
 		if len(args) == 0 {

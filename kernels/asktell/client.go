@@ -86,6 +86,9 @@ func (c *Client) Err() error {
 	return c.err
 }
 
+// lastLines is how long a client that reads nothing more may still write: a line that cannot be used says more than that it is gone.
+const lastLines = time.Second
+
 // write hands lines to the client. After an error it drops them.
 func (c *Client) write(out io.Writer) {
 	defer close(c.written)
@@ -96,7 +99,7 @@ func (c *Client) write(out io.Writer) {
 		}
 		if _, err := out.Write(text); err != nil {
 			broken = true
-			c.fail(ErrGone)
+			time.AfterFunc(lastLines, func() { c.fail(ErrGone) })
 		}
 	}
 	for {
