@@ -77,6 +77,9 @@ func (r *FuncResult) String() string {
 	if r.Verdict == space.Unverified {
 		text += ", unverified: the machine was busy, or the budget too short"
 	}
+	if r.Report.Checking == kernels.NotChecked {
+		text += ", not checked: field Check is not set"
+	}
 	return text
 }
 

@@ -80,7 +80,7 @@ func TestFunc(t *testing.T) {
 	if failed[space.Crashed] != 1 || failed[space.WrongAnswer] == 0 || failed[space.OK] < 2 || len(r.Report.Insight.Failures) == 0 {
 		t.Errorf("the outcomes are %v", failed)
 	}
-	if text := r.String(); !strings.HasPrefix(text, "n=2: ") || !strings.Contains(text, "× as fast as the baseline (") {
+	if text := r.String(); !strings.HasPrefix(text, "n=2: ") || !strings.Contains(text, "× as fast as the baseline (") || strings.Contains(text, "not checked") {
 		t.Error(text)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
@@ -110,6 +110,9 @@ func TestFuncResumes(t *testing.T) {
 	}
 	if r.Report.Result.Told != 5 || r.Report.Dir != f.Dir {
 		t.Errorf("it went on to %+v", r.Report.Result)
+	}
+	if text := r.String(); !strings.HasSuffix(text, ", not checked: field Check is not set") {
+		t.Error(text)
 	}
 	if _, err := os.Stat(filepath.Join(f.Dir, ScheduleName)); err != nil {
 		t.Error(err)

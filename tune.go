@@ -386,16 +386,13 @@ type BusyError = schedule.BusyError
 // UnverifiedError says that a new measurement proves less than the one that the schedule already has.
 type UnverifiedError = schedule.UnverifiedError
 
-// Measure repeats the final measurement of a recorded run, without a search, and replaces the run's schedule with the result. See
-// package schedule.
+// Measure repeats the final measurement of a recorded run, without a search, and replaces the run's schedule. See package schedule.
 func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOptions) (*Report, error) {
 	m, err := schedule.Measure(ctx, table, dir, Version(), o)
 	if m == nil {
 		return nil, err
 	}
-	report := &Report{
-		Dir: dir, Settings: m.Settings, Elapsed: m.Elapsed, Baseline: m.Baseline, Schedule: m.Schedule, Refused: m.Refused, Checking: m.Checking,
-	}
+	report := &Report{Dir: dir, Settings: m.Settings, Elapsed: m.Elapsed, Baseline: m.Baseline, Schedule: m.Schedule, Refused: m.Refused, Checking: m.Checking}
 	report.Result.Told, report.Result.Elapsed = m.Told, m.Elapsed
 	return report, err
 }
