@@ -458,11 +458,11 @@ func (r *reader) fill(f *fields, t ctype, ns *names, w world) fill {
 	out.integers = g.truth("integers")
 	switch {
 	case g.has("random"):
-		elements := g.list("random")
-		if len(elements) != 2 && g.at["random"].Content != nil {
-			r.fault(g.at["random"], "want a range [from, to]")
+		if n := g.at["random"]; n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
+			r.fault(n, "want a range [from, to], as in [-1, 1]")
 			return out
 		}
+		elements := g.list("random")
 		for i, n := range elements {
 			e, ok := r.expr(n)
 			if !ok || !r.names(n, e, ns) {
