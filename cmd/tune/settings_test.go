@@ -112,7 +112,8 @@ func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]string{
 		"60": "60 has no unit", "0": "0: want more than 0, with a unit", "1e3": "1e3 has no unit", "-5": "-5: want more than 0, with a unit",
 		"0s": "more than 0", "-1s": "more than 0",
-		"5 min": `did you mean "m"?`, "2hours": `did you mean "h"?`, "3Sec": `did you mean "s"?`, "4msec": `did you mean "ms"?`, "1M": `did you mean "m"?`,
+		"5 min": "(did you mean 5m?)", "5 m": "is not a duration (did you mean 5m?)", "2hours": "(did you mean 2h?)", "3Sec": "(did you mean 3s?)",
+		"4msec": "(did you mean 4ms?)", "1M": "(did you mean 1m?)",
 		"2days": "a day is 24h",
 		"":      "is not a duration", "s": "is not a duration", "inf": "is not a duration", "nan": "is not a duration",
 		"1e400": "is not a duration", "9999999h": "is not a duration", "5parsecs": "is not a duration", "1h2": "is not a duration",
