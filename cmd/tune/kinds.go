@@ -53,7 +53,7 @@ func kindOf(path string) fileKind {
 		return kindKernel
 	case isMeasured(data):
 		return kindMeasured
-	case has["tasks"] && library.IsFile(path):
+	case has["tasks"]:
 		return kindLibrary
 	case has["format"] && has["kernel"] && has["point"]:
 		return kindSchedule

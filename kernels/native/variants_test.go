@@ -84,17 +84,23 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestEvidence: what a call on one variant wrote is verified at once, whatever else is repeated afresh, and a difference is the
-// candidate's.
-func TestEvidence(t *testing.T) {
-	right, wrong := []byte{1, 0, 0, 0}, []byte{2, 0, 0, 0}
-	one := Case{Name: "one", Buffers: []Buffer{{"x", I32, 1, In}, {"y", I32, 1, Out}}, Inputs: [][]byte{right, nil}}
+// copying is a case whose output has to be its input, and a right and a wrong output.
+func copying() (one Case, right, wrong []byte) {
+	right, wrong = []byte{1, 0, 0, 0}, []byte{2, 0, 0, 0}
+	one = Case{Name: "one", Buffers: []Buffer{{"x", I32, 1, In}, {"y", I32, 1, Out}}, Inputs: [][]byte{right, nil}}
 	one.Verify = func(b [][]byte) (d kernels.Deviation, err error) {
 		if !bytes.Equal(b[0], b[1]) {
 			return d, kernels.Reject(space.WrongAnswer, "y[0] is off")
 		}
 		return d, nil
 	}
+	return one, right, wrong
+}
+
+// TestEvidence: what a call on one variant wrote is verified at once, whatever else is repeated afresh, and a difference is the
+// candidate's.
+func TestEvidence(t *testing.T) {
+	one, right, wrong := copying()
 	evidence := func(variant int, wrote []byte) worker.Evidence {
 		return worker.Evidence{Variant: variant, Given: [][]byte{right, nil}, Wrote: [][]byte{nil, wrote}}
 	}
@@ -285,14 +291,7 @@ func TestMetrics(t *testing.T) {
 // TestRevisit: a candidate that is stopped before its calls come to a place again is called there until they do, so that what it does on
 // outputs that are not new is verified too.
 func TestRevisit(t *testing.T) {
-	right, wrong := []byte{1, 0, 0, 0}, []byte{2, 0, 0, 0}
-	one := Case{Name: "one", Buffers: []Buffer{{"x", I32, 1, In}, {"y", I32, 1, Out}}, Inputs: [][]byte{right, nil}}
-	one.Verify = func(b [][]byte) (d kernels.Deviation, err error) {
-		if !bytes.Equal(b[0], b[1]) {
-			return d, kernels.Reject(space.WrongAnswer, "y[0] is off")
-		}
-		return d, nil
-	}
+	one, right, wrong := copying()
 	for _, samples := range []int{2, 1000} {
 		revisits := 0
 		f := &fake{seconds: 1e-4, timing: func(q worker.TimeRequest, got *worker.Timing) {
