@@ -199,7 +199,7 @@ func (c *checker) check(n *node) error {
 			if kid.typ == typeString {
 				return c.fail(kid, "%s needs true or false, this is %s", n.word(), kid.typ)
 			}
-			if n.op != opNot && (kid.op == opInt || kid.op == opFloat) {
+			if n.op != opNot && (kid.op == opInt || kid.op == opFloat) && !kid.grouped {
 				return c.fail(kid, "%s needs true or false, and a number alone compares nothing: write the comparison, as in a == 2 or a == 4", n.word())
 			}
 			n.kids[i] = kid.truth()

@@ -62,6 +62,7 @@ func TestExprValues(t *testing.T) {
 		{"packed <= flag and not packed < flag", isTrue},
 		{"packed in [0, 1] and 1 in [packed, n]", isTrue},
 		{"n and packed and not (n - 6)", isTrue},
+		{"(8) and packed and (0.5)", isTrue},
 		{"share and (1 if n else 2) == 1", isTrue},
 		{"(packed if flag else 3) == 1 and (0.5 if not packed else flag) == 1", isTrue},
 		{"min(n) == n and max(packed, 0.5) == 1 and abs(flag) == 1", isTrue},
@@ -252,6 +253,7 @@ func TestExprText(t *testing.T) {
 		{"1. < share", "1.0 < share"},
 		{"(1 < 2) == (n > 3)", "(1 < 2) == (n > 3)"},
 		{"n and packed*4", "n and packed * 4"},
+		{"(8) && packed or (4) + (n)", "(8) and packed or 4 + n"},
 		{"min(n) > 0b11", "min(n) > 3"},
 		{"max(n,tile,) > 3", ""},
 	} {

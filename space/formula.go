@@ -279,8 +279,8 @@ func applyFloats(o op, values []Value) float64 {
 	return floatOps[o](x[0], x[1])
 }
 
-// Bind replaces some names in an expression by their values, and leaves the rest of its text unchanged. An expression with a
-// syntax error stays unchanged.
+// Bind replaces some names in an expression by their values, and leaves the rest of its text unchanged. A value that an and or an or
+// takes as true or false stands in parentheses, which say that the number is meant. An expression with a syntax error stays unchanged.
 func Bind(src string, values map[string]int) string {
 	tokens, err := lex(src)
 	if err != nil {
@@ -288,13 +288,17 @@ func Bind(src string, values map[string]int) string {
 	}
 	var b strings.Builder
 	text, at := []rune(src), 0
-	for _, t := range tokens {
+	joins := func(i int) bool { return i >= 0 && tokens[i].kind == tokenSymbol && (tokens[i].text == "and" || tokens[i].text == "or") }
+	ends := func(i int) bool {
+		return i < 0 || tokens[i].kind == tokenEnd || joins(i) || tokens[i].kind == tokenSymbol && strings.Contains("( ) , ? : if else", tokens[i].text)
+	}
+	for i, t := range tokens {
 		v, ok := values[t.text]
 		if t.kind != tokenName || !ok {
 			continue
 		}
 		b.WriteString(string(text[at : t.col-1]))
-		if v < 0 {
+		if v < 0 || ends(i-1) && ends(i+1) && (joins(i-1) || joins(i+1)) {
 			fmt.Fprintf(&b, "(%d)", v)
 		} else {
 			b.WriteString(strconv.Itoa(v))

@@ -156,6 +156,7 @@ func TestBind(t *testing.T) {
 		"tile > 3":                         "tile > 3",
 		"n":                                "10",
 		`m <= n and "n" != 'n' and n2 > m`: `(-3) <= 10 and "n" != 'n' and n2 > (-3)`,
+		"n && tile or (tile and n)":        "(10) && tile or (tile and (10))",
 		`m in [n, "n", 1e3] || not n`:      `(-3) in [10, "n", 1e3] || not 10`,
 	} {
 		if got := Bind(text, map[string]int{"n": 10, "m": -3}); got != want {

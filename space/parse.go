@@ -82,6 +82,8 @@ type node struct {
 	flt    float64
 	text   string // opName, opString
 	height int
+	// grouped says that a number stands in parentheses of its own.
+	grouped bool
 
 	// The checker fills these in.
 	typ   exprType
@@ -352,6 +354,7 @@ func (p *parser) prefix(bind int) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
+		n.grouped = n.op == opInt || n.op == opFloat
 		return n, p.expect(")")
 	case "not":
 		if bind > bindNot {
@@ -426,7 +429,7 @@ var opText = map[op]string{
 // print writes n where the context binds with bind.
 func (n *node) print(b *strings.Builder, bind int) {
 	own := n.bind()
-	if own < bind {
+	if own < bind || n.grouped && (bind == bindAnd+1 || bind == bindOr+1) {
 		b.WriteByte('(')
 		defer b.WriteByte(')')
 	}
