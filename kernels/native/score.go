@@ -527,7 +527,7 @@ func (m *meter) suspect(cost float64) bool {
 // draw draws a number below n.
 func (m *meter) draw(n int) int { return m.rng.IntN(n) }
 
-func (m *meter) shuffle(list []worker.Evidence) {
+func (m *meter) shuffle(list []keptCall) {
 	m.rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 

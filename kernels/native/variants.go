@@ -306,16 +306,24 @@ func variantSeed(seed uint64, n int) uint64 {
 type evidence struct {
 	whole int // calls on a single variant that were verified against its reference
 	seen  int // calls on a mix of variants that were offered
-	kept  []worker.Evidence
+	kept  []keptCall
 	bytes int // bytes of the kept calls
 	// fast are calls of the fastest samples, by the time of a call: skipped work would be found there.
 	fast []fastCall
+	// offered counts the calls on a mix of variants, fast or not.
+	offered int
 }
 
 // fastCall is a call of a sample.
 type fastCall struct {
-	worker.Evidence
+	keptCall
 	seconds float64 // a call
+}
+
+// keptCall is a call with its number.
+type keptCall struct {
+	worker.Evidence
+	number int
 }
 
 // Limits for the calls on mixed variants that are kept, to be repeated in a fresh process.
@@ -341,7 +349,7 @@ func (e *evidence) keepFast(one worker.Evidence, seconds float64) {
 		old = e.fast[most-1].Evidence
 		e.fast = e.fast[:most-1]
 	}
-	e.fast = slices.Insert(e.fast, at, fastCall{cloneTo(old, one), seconds})
+	e.fast = slices.Insert(e.fast, at, fastCall{keptCall{cloneTo(old, one), e.offered}, seconds})
 }
 
 // sizeOf returns the bytes of a call.
@@ -374,10 +382,10 @@ func (e *evidence) keep(one worker.Evidence, draw func(n int) int) {
 			return
 		}
 	} else {
-		e.kept = append(e.kept, worker.Evidence{})
+		e.kept = append(e.kept, keptCall{})
 		e.bytes += size
 	}
-	e.kept[at] = cloneTo(e.kept[at], one)
+	e.kept[at] = keptCall{cloneTo(e.kept[at].Evidence, one), e.offered}
 }
 
 func cloneAll(list [][]byte) [][]byte { return cloneAllTo(nil, list) }
@@ -402,10 +410,11 @@ func (m *meter) weigh(list []worker.Evidence, seconds []float64) error {
 		if m.c == nil {
 			break // a probe of tune's own
 		}
-		if one.Sample >= 0 && one.Sample < len(seconds) {
-			m.evidence.keepFast(one, seconds[one.Sample])
-		}
 		if one.Variant < 0 || one.Variant >= len(m.variants.cases) {
+			m.evidence.offered++
+			if one.Sample >= 0 && one.Sample < len(seconds) {
+				m.evidence.keepFast(one, seconds[one.Sample])
+			}
 			m.evidence.keep(one, m.draw)
 			continue
 		}
@@ -427,8 +436,20 @@ func (m *meter) weigh(list []worker.Evidence, seconds []float64) error {
 	return nil
 }
 
-// afreshSeconds bounds how long calls are repeated in a fresh process; one is repeated in any case.
-const afreshSeconds = 0.02
+// afreshSeconds bounds how long calls are repeated in a fresh process. In any case leastAfresh are, or two of long calls: the first call
+// of a process reuses nothing, so that by itself it proves nothing.
+const (
+	afreshSeconds = 0.02
+	leastAfresh   = 3
+)
+
+// few returns leastAfresh, or two for long calls.
+func (m *meter) few() int {
+	if m.slow() {
+		return 2
+	}
+	return leastAfresh
+}
 
 // verifyTimed loads the candidate anew, so that nothing can be left of earlier calls, repeats some of the timed calls, and
 // verifies that they write the same again. Before that, it verifies a call of the asked case if no timed call could be verified:
@@ -439,16 +460,20 @@ func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 		return err
 	}
 	m.shuffle(m.evidence.kept)
-	var kept []worker.Evidence
+	var kept []keptCall
 	for _, f := range m.evidence.fast {
-		kept = append(kept, f.Evidence)
+		kept = append(kept, f.keptCall)
 	}
-	kept = append(kept, m.evidence.kept...)
+	for _, k := range m.evidence.kept {
+		if !slices.ContainsFunc(kept, func(f keptCall) bool { return f.number == k.number }) {
+			kept = append(kept, k)
+		}
+	}
 	m.evidence = evidence{whole: m.evidence.whole}
 	if len(kept) == 0 || behind && m.slow() {
 		return nil
 	}
-	kept = kept[:min(len(kept), max(1, int(afreshSeconds/m.perCall)))]
+	kept = kept[:min(len(kept), max(m.few(), int(afreshSeconds/m.perCall)))]
 	if err := m.w.Load(m.c.so); err != nil {
 		return err
 	}
