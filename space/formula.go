@@ -288,7 +288,9 @@ func Bind(src string, values map[string]int) string {
 	}
 	var b strings.Builder
 	text, at := []rune(src), 0
-	joins := func(i int) bool { return i >= 0 && tokens[i].kind == tokenSymbol && (tokens[i].text == "and" || tokens[i].text == "or") }
+	joins := func(i int) bool {
+		return i >= 0 && tokens[i].kind == tokenSymbol && (tokens[i].text == "and" || tokens[i].text == "or")
+	}
 	ends := func(i int) bool {
 		return i < 0 || tokens[i].kind == tokenEnd || joins(i) || tokens[i].kind == tokenSymbol && strings.Contains("( ) , ? : if else", tokens[i].text)
 	}
