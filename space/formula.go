@@ -292,7 +292,7 @@ func Bind(src string, values map[string]int) string {
 		return i >= 0 && tokens[i].kind == tokenSymbol && (tokens[i].text == "and" || tokens[i].text == "or")
 	}
 	ends := func(i int) bool {
-		return i < 0 || tokens[i].kind == tokenEnd || joins(i) || tokens[i].kind == tokenSymbol && strings.Contains("( ) , ? : if else", tokens[i].text)
+		return i < 0 || tokens[i].kind == tokenEnd || joins(i) || tokens[i].kind == tokenSymbol && slices.Contains([]string{"(", ")", ",", "?", ":", "if", "else"}, tokens[i].text)
 	}
 	for i, t := range tokens {
 		v, ok := values[t.text]

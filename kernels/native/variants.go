@@ -310,8 +310,6 @@ type evidence struct {
 	bytes int // bytes of the kept calls
 	// fast are calls of the fastest samples, by the time of a call: skipped work would be found there.
 	fast []fastCall
-	// offered counts the calls on a mix of variants, fast or not.
-	offered int
 }
 
 // fastCall is a call of a sample.
@@ -349,7 +347,7 @@ func (e *evidence) keepFast(one worker.Evidence, seconds float64) {
 		old = e.fast[most-1].Evidence
 		e.fast = e.fast[:most-1]
 	}
-	e.fast = slices.Insert(e.fast, at, fastCall{keptCall{cloneTo(old, one), e.offered}, seconds})
+	e.fast = slices.Insert(e.fast, at, fastCall{keptCall{cloneTo(old, one), e.seen}, seconds})
 }
 
 // sizeOf returns the bytes of a call.
@@ -385,7 +383,7 @@ func (e *evidence) keep(one worker.Evidence, draw func(n int) int) {
 		e.kept = append(e.kept, keptCall{})
 		e.bytes += size
 	}
-	e.kept[at] = keptCall{cloneTo(e.kept[at].Evidence, one), e.offered}
+	e.kept[at] = keptCall{cloneTo(e.kept[at].Evidence, one), e.seen}
 }
 
 func cloneAll(list [][]byte) [][]byte { return cloneAllTo(nil, list) }
@@ -411,11 +409,10 @@ func (m *meter) weigh(list []worker.Evidence, seconds []float64) error {
 			break // a probe of tune's own
 		}
 		if one.Variant < 0 || one.Variant >= len(m.variants.cases) {
-			m.evidence.offered++
+			m.evidence.keep(one, m.draw) // gives it its number
 			if one.Sample >= 0 && one.Sample < len(seconds) {
 				m.evidence.keepFast(one, seconds[one.Sample])
 			}
-			m.evidence.keep(one, m.draw)
 			continue
 		}
 		m.evidence.whole++
