@@ -36,7 +36,7 @@ var rooms = map[string][]string{
 	"results":              {"space", "internal/cpu"},
 	"results/earlier":      {"space", "search", "kernels", "kernels/recorded", "results"},
 	"results/schedule":     {"space", "search", "kernels", "results"},
-	"results/session":      {"space", "search", "kernels", "results", "results/schedule"},
+	"results/session":      {"space", "search", "kernels", "results", "results/earlier", "results/schedule"},
 	"results/library":      {"space", "search", "kernels", "results", "results/schedule", "results/session"},
 	"results/model":        {"space", "search", "kernels", "kernels/bench", "results", "results/schedule", "results/session"},
 	"configs":              {"space"},

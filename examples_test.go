@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestExamples builds the programs of examples, which are a module of their own, against this checkout, and runs them.
+// TestExamples builds the programs of examples, which are a module of their own, against this checkout, and runs them. Whether cgo is used
+// is left as it is for the tests, so that what they have compiled is not compiled another time.
 func TestExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds programs")
@@ -18,7 +19,6 @@ func TestExamples(t *testing.T) {
 	bin := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin+string(filepath.Separator), "./...")
 	build.Dir = "examples"
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -688,6 +688,10 @@ func TestVerdictTampered(t *testing.T) {
 		k.compare = scripted(faster, test.confirm)
 		report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}, Strategy: "grid"})
 		tamper(t, report.Dir, test.tamper)
+		// The numbers alone give it away, as where a run of an earlier version has kept no pairs.
+		if err := os.Remove(filepath.Join(report.Dir, results.FinalName)); err != nil {
+			t.Fatal(err)
+		}
 		failed := verify(t, k, report.Dir)
 		if test.want == "" && len(failed) > 0 || test.want != "" && (len(failed) != 1 || !strings.Contains(failed[0], test.want)) {
 			t.Errorf("%s: failed are %q, want %q", test.name, failed, test.want)

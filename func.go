@@ -1,17 +1,19 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"tune/kernels"
 	"tune/kernels/gofunc"
 	"tune/results"
+	"tune/results/session"
 	"tune/search"
+	"tune/search/strategies"
 	"tune/space"
 )
 
@@ -85,28 +87,49 @@ func (r *FuncResult) String() string {
 
 // Kernel returns the function as a kernel. Verify, Measure and Replay take it in their table, for the run that Dir keeps.
 func (f Function) Kernel() (kernels.Kernel, error) {
-	s, err := space.New(f.Name, f.Parameters, f.Constraints...)
+	s, err := gofunc.Space(f.Name, f.Parameters, f.Constraints)
 	if err != nil {
 		return nil, err
 	}
+	return f.kernel(s)
+}
+
+func (f Function) kernel(s *space.Space) (kernels.Kernel, error) {
 	return gofunc.New(gofunc.Function{Name: f.Name, Version: f.Version, Space: s, Make: f.Make, Inputs: f.Inputs, Reset: f.Reset, Check: f.Check})
+}
+
+// checkSearch reports what is wrong with the fields of the search.
+func (f Function) checkSearch() error {
+	switch _, err := strategies.Parse(cmp.Or(f.Strategy, strategies.Default)); {
+	case f.Budget < 0:
+		return fmt.Errorf("field Budget is %v: want more than nothing, or 0 for %v, or for no limit where Evaluations has one", f.Budget, defaultFuncBudget)
+	case f.Evaluations < 0:
+		return fmt.Errorf("field Evaluations is %d: want 1 or more, or 0 for no limit", f.Evaluations)
+	case err != nil:
+		return fmt.Errorf("field Strategy: %w", err)
+	}
+	return nil
 }
 
 // Func finds the fastest right point of a Go function, which it calls in this process: one call at a time, for at least some
 // milliseconds a sample. The best points and the baseline are then measured in turns, and the winner is confirmed. A point that
-// panics, ends its goroutine (as the FailNow of a test does), or is wrong, costs only itself; see package gofunc for what nothing
+// panics, ends its goroutine (as the FailNow of a test does), or is wrong does not end the run; see package gofunc for what nothing
 // can protect from. When ctx is cancelled, Func returns what was found, with Report.Result.Stop saying so.
 func Func(ctx context.Context, f Function) (*FuncResult, error) {
 	began := time.Now()
-	k, err := f.Kernel()
+	s, err := gofunc.Space(f.Name, f.Parameters, f.Constraints)
 	if err != nil {
+		return nil, fmt.Errorf("tune.Func: %w", err)
+	}
+	k, err := f.kernel(s)
+	if err = cmp.Or(err, f.checkSearch()); err != nil {
 		return nil, fmt.Errorf("tune.Func: %w", err)
 	}
 	dir := f.Dir
 	if dir == "" {
 		temp, err := os.MkdirTemp("", "tune-func-")
 		if err != nil {
-			return nil, fmt.Errorf("tune.Func: %w", err)
+			return nil, fmt.Errorf("tune.Func: field Dir is not set, and there is no temporary folder: set it, or TMPDIR: %w", err)
 		}
 		defer os.RemoveAll(temp)
 		dir = filepath.Join(temp, "run")
@@ -117,7 +140,11 @@ func Func(ctx context.Context, f Function) (*FuncResult, error) {
 	}
 	report, err := runOrResume(ctx, k, dir, f, budget, began)
 	switch {
-	case err != nil && f.Dir != "" && !strings.Contains(err.Error(), dir):
+	case is[*session.StrategyError](err):
+		return nil, fmt.Errorf("tune.Func: field Strategy: %w", err)
+	case is[*results.DirError](err) || is[*RunError](err):
+		return nil, fmt.Errorf("tune.Func: field Dir: %w", err)
+	case err != nil && f.Dir != "":
 		return nil, fmt.Errorf("tune.Func: in %s: %w", dir, err)
 	case err != nil:
 		return nil, fmt.Errorf("tune.Func: %w", err)
@@ -126,24 +153,20 @@ func Func(ctx context.Context, f Function) (*FuncResult, error) {
 	case report.Schedule == nil:
 		return nil, fmt.Errorf("tune.Func: no point was measured: field Budget is %v: give more, such as 30 * time.Second", budget.Wall)
 	}
-	return funcResult(k, report)
+	return funcResult(s, report)
 }
 
 // runOrResume begins a run in a directory, or goes on with the one that it holds.
 func runOrResume(ctx context.Context, k kernels.Kernel, dir string, f Function, budget search.Budget, began time.Time) (*Report, error) {
 	if _, err := os.Stat(filepath.Join(dir, results.SettingsName)); err == nil {
-		return Resume(ctx, kernels.Table{k}, dir, Changes{Strategy: f.Strategy, Budget: budget, Jobs: 1, Began: began, Observe: f.Observe})
+		return session.Resume(ctx, Version(), kernels.Table{k}, dir, f.Strategy, session.Work{Budget: budget, Jobs: 1, Began: began, Observe: f.Observe})
 	}
-	return Run(ctx, Options{Kernel: k, Strategy: f.Strategy, Seed: f.Seed, Budget: budget, Jobs: 1, Dir: dir, Began: began, Observe: f.Observe})
+	return Options{Kernel: k, Strategy: f.Strategy, Seed: f.Seed, Budget: budget, Jobs: 1, Dir: dir, Began: began, Observe: f.Observe}.run(ctx)
 }
 
-func funcResult(k kernels.Kernel, report *Report) (*FuncResult, error) {
+func funcResult(s *space.Space, report *Report) (*FuncResult, error) {
 	best := report.Schedule
-	opened, err := kernels.Open(k, kernels.Shape{})
-	if err != nil {
-		return nil, fmt.Errorf("tune.Func: %w", err)
-	}
-	point, err := opened.Problem.Space().Parse(best.Key)
+	point, err := s.Parse(best.Key)
 	if err != nil {
 		return nil, fmt.Errorf("tune.Func: %w", err)
 	}

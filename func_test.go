@@ -130,8 +130,13 @@ func TestFuncResumes(t *testing.T) {
 	}
 	other := f
 	other.Version = "2"
-	if _, err := Func(t.Context(), other); err == nil || !strings.HasPrefix(err.Error(), "tune.Func: "+f.Dir+": the run was made with version 1 of kernel spinning") {
+	if _, err := Func(t.Context(), other); err == nil || !strings.HasPrefix(err.Error(), "tune.Func: field Dir: "+f.Dir+": the run was made with version 1 of kernel spinning") {
 		t.Errorf("another version: %v", err)
+	}
+	other = f
+	other.Strategy = "random"
+	if _, err := Func(t.Context(), other); err == nil || !strings.HasPrefix(err.Error(), "tune.Func: field Strategy: "+f.Dir+": the run has strategy ") {
+		t.Errorf("another strategy: %v", err)
 	}
 	other = f
 	other.Dir = filepath.Join(t.TempDir(), "wrong")
@@ -141,22 +146,27 @@ func TestFuncResumes(t *testing.T) {
 	}
 	other = f
 	other.Name = "other"
-	if _, err := Func(t.Context(), other); err == nil || err.Error() != "tune.Func: "+f.Dir+`: unknown kernel "spinning": the run is of it, and not of other: choose another folder, or give the kernel of the run` {
+	if _, err := Func(t.Context(), other); err == nil || err.Error() != "tune.Func: field Dir: "+f.Dir+`: unknown kernel "spinning": the run is of it, and not of other: choose another folder, or give the kernel of the run` {
 		t.Errorf("another function: %v", err)
 	}
 }
 
 func TestFuncFails(t *testing.T) {
 	for want, change := range map[string]func(*Function){
-		`tune.Func: field Name is "treehash", the name of a kernel that comes with tune: choose another`: func(f *Function) { f.Name = "treehash" },
-		`tune.Func: field Name is "recorded", the name of a kernel that comes with tune: choose another`: func(f *Function) { f.Name = "recorded" },
-		`tune.Func: field Name is "a b": want letters, digits and . - _`:                                 func(f *Function) { f.Name = "a b" },
-		"tune.Func: search: Budget.Wall is -1s: want more than nothing, or 0 for no limit":               func(f *Function) { f.Budget = -time.Second },
-		"tune.Func: no point was measured: field Budget is 30ns: give more, such as 30 * time.Second":    func(f *Function) { f.Budget, f.Evaluations = 30, 0 },
-		"tune.Func: field Make is not set":                           func(f *Function) { f.Make = nil },
-		`there is no parameter "m"`:                                  func(f *Function) { f.Constraints = []string{"m > 3"} },
-		`unknown strategy "gird"`:                                    func(f *Function) { f.Strategy = "gird" },
-		"the baseline of kernel spinning: wrong answer: never right": func(f *Function) { f.Check = func() error { return errors.New("never right") } },
+		`tune.Func: field Name is "treehash", the name of a kernel that comes with tune: choose another`:                     func(f *Function) { f.Name = "treehash" },
+		`tune.Func: field Name is "recorded", the name of a kernel that comes with tune: choose another`:                     func(f *Function) { f.Name = "recorded" },
+		`tune.Func: field Name is "a b": want letters, digits and . - _`:                                                     func(f *Function) { f.Name = "a b" },
+		"tune.Func: field Budget is -1s: want more than nothing, or 0 for 30s":                                               func(f *Function) { f.Budget = -time.Second },
+		"tune.Func: field Evaluations is -1: want 1 or more, or 0 for no limit":                                              func(f *Function) { f.Evaluations = -1 },
+		"tune.Func: field Parameters is empty: list what may vary":                                                           func(f *Function) { f.Parameters = nil },
+		`tune.Func: field Parameters: parameter "lines": it has no type`:                                                     func(f *Function) { f.Parameters = append(f.Parameters, space.Parameter{Name: "lines"}) },
+		"tune.Func: field Dir: cannot create a run in docs: the directory is not empty":                                      func(f *Function) { f.Dir = "docs" },
+		"tune.Func: no point was measured: field Budget is 30ns: give more, such as 30 * time.Second":                        func(f *Function) { f.Budget, f.Evaluations = 30, 0 },
+		"tune.Func: field Make is not set":                                                                                   func(f *Function) { f.Make = nil },
+		"tune.Func: field Constraints: constraint 1: column 11: or needs true or false, and a number alone compares nothing": func(f *Function) { f.Constraints = []string{f.Parameters[0].Name + " == 2 or 4"} },
+		`tune.Func: field Constraints: constraint 1: column 1: there is no parameter "m"`:                                    func(f *Function) { f.Constraints = []string{"m > 3"} },
+		`tune.Func: field Strategy: unknown strategy "gird"`:                                                                 func(f *Function) { f.Strategy = "gird" },
+		"the baseline of kernel spinning: wrong answer: never right":                                                         func(f *Function) { f.Check = func() error { return errors.New("never right") } },
 	} {
 		f := spinning()
 		change(&f)
@@ -168,6 +178,11 @@ func TestFuncFails(t *testing.T) {
 	cancel()
 	if r, err := Func(ctx, spinning()); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled before it began: %v, %v", r, err)
+	}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	const want = "tune.Func: field Dir is not set, and there is no temporary folder: set it, or TMPDIR: "
+	if r, err := Func(t.Context(), spinning()); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("without a temporary folder: %v, %v", r, err)
 	}
 }
 

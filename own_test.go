@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"tune/kernels"
+	"tune/kernels/catalog"
 	"tune/results"
 	"tune/search"
 	"tune/search/random"
@@ -45,10 +47,11 @@ func TestOwnStrategyIsKept(t *testing.T) {
 		{"none", nil, "", "a strategy of a program's own is known to that program alone"},
 		{"another", mine(t, "other", 2), "", `unknown strategy "mine"`},
 		{"another version", mine(t, "mine", 3), "", "version 2 of strategy mine"},
-		{"another by name", mine(t, "mine", 2), "random", "the run has strategy mine, not random"},
-		{"an unknown name", mine(t, "mine", 2), "ranbom", `unknown strategy "ranbom"`},
+		{"another by name", mine(t, "mine", 2), "random", "tune: Changes.Strategy: " + dir + ": the run has strategy mine, not random"},
+		{"an unknown name", mine(t, "mine", 2), "ranbom", "tune: Changes.Strategy: " + dir + `: unknown strategy "ranbom"`},
 	} {
-		if _, err := Resume(t.Context(), table, dir, Changes{Own: c.own, Strategy: c.text, Budget: more}); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := Resume(t.Context(), table, dir, Changes{Own: c.own, Strategy: c.text, Budget: more})
+		if _, is := errors.AsType[*RunError](err); !is || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: the error is %v; it should say %q", c.name, err, c.want)
 		}
 	}
@@ -99,18 +102,64 @@ func (k *named) Info() kernels.Info {
 	return info
 }
 
-// TestOwnKernelNames: no kernel of a program has the name of one that comes with tune, as which the commands would read its runs.
+// TestOwnKernelNames: a kernel of a program may have the name of one that comes with tune. Its run and schedule say so, and the commands do
+// not take them for those of that one. A run that does not say it is opened as before.
 func TestOwnKernelNames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	_, err := Run(t.Context(), Options{Kernel: &named{toy{size: 4}, "treehash"}, Dir: dir})
-	if err == nil || err.Error() != "tune: Options.Kernel: its name is treehash, which is that of a kernel that comes with tune: choose another" {
-		t.Error(err)
+	k := &named{toy{size: 4}, "treehash"}
+	if _, err := Run(t.Context(), Options{Kernel: k, Dir: dir}); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := os.Stat(dir); err == nil {
-		t.Error("a run was made of it")
+	of := catalog.Catalog{}
+	found, err := of.OfRun(dir, false)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), Options{Kernel: &named{toy{size: 4}, "treehash-mine"}, Dir: dir}); err != nil {
-		t.Error(err)
+	if err, ok := errors.AsType[*catalog.ProgramError](found.CheckRun(dir)); !ok || err.Error() != dir+" is a run of the kernel treehash of a Go program, which only that program can call" {
+		t.Errorf("the commands take the run for one of tune's: %v", err)
+	}
+	best := filepath.Join(dir, ScheduleName)
+	alone := filepath.Join(t.TempDir(), "best.json")
+	text, err := os.ReadFile(best)
+	if err == nil {
+		err = os.WriteFile(alone, text, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{best, alone} {
+		if _, err := of.OfSchedule(path, "", ""); !errors.As(err, new(*catalog.ProgramError)) {
+			t.Errorf("the commands take the schedule %s for one of tune's: %v", path, err)
+		}
+	}
+	if v, err := Verify(t.Context(), kernels.Table{k}, best, FreshSeeds(1)); err != nil || !v.OK() {
+		t.Errorf("the program verifies its schedule as %+v, %v", v, err)
+	}
+	e, err := ReadEarlier(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := k.Problem(kernels.Shape{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, ok := errors.AsType[*OtherKernelError](e.Fits("treehash", false, p)); !ok || !strings.HasSuffix(other.Error(), " is of the kernel treehash of a Go program, and this run is not") {
+		t.Errorf("the kernel of tune starts from it: %v", other)
+	}
+	if err := e.Fits("treehash", true, p); err != nil {
+		t.Errorf("the program does not start from its own run: %v", err)
+	}
+	settings := filepath.Join(dir, results.SettingsName)
+	text, err = os.ReadFile(settings)
+	old := bytes.Replace(text, []byte("\"program\": true"), []byte("\"program\": false"), 1)
+	if err != nil || bytes.Equal(old, text) {
+		t.Fatalf("the run does not say that it is of a program: %v\n%s", err, text)
+	}
+	if err := os.WriteFile(settings, old, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if found, err = of.OfRun(dir, false); err != nil || found.CheckRun(dir) != nil {
+		t.Errorf("a run of an earlier version: %v", err)
 	}
 }
 
@@ -326,7 +375,7 @@ func TestFirst(t *testing.T) {
 	for key, want := range map[string]string{"n=41": `the point "n=41": parameter "n" has no value 41`, "m=1": `the point "m=1": space "toy" has no parameter "m"`} {
 		o.First = []string{"n=3", key}
 		_, err := Run(t.Context(), o)
-		if first, ok := errors.AsType[*FirstError](err); !ok || first.Key != key || !strings.HasPrefix(err.Error(), want) {
+		if first, ok := errors.AsType[*FirstError](err); !ok || first.Key != key || !strings.HasPrefix(err.Error(), "tune: Options.First: "+want) {
 			t.Errorf("%s: %v, want %s", key, err, want)
 		}
 	}

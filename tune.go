@@ -31,7 +31,6 @@ import (
 	"tune/results/session"
 	"tune/search"
 	"tune/search/strategies"
-	"tune/space"
 )
 
 // Options say what to run. Kernel and Dir must be set.
@@ -85,10 +84,12 @@ func (o Options) Validate() error {
 		return errors.New("tune: Options.Kernel is not set")
 	case o.Dir == "":
 		return errors.New("tune: Options.Dir is not set")
-	case kernels.CheckName(o.Kernel) != nil:
-		return fmt.Errorf("tune: Options.Kernel: %w", kernels.CheckName(o.Kernel))
 	case o.Own != nil && o.Strategy != "":
 		return fmt.Errorf("tune: Options.Strategy is %s and Options.Own is %s: set one of them", o.Strategy, o.Own.Name)
+	case o.Began.After(time.Now()):
+		return fmt.Errorf("tune: Options.Began is %v, which is yet to come: want a time before now, or none", o.Began)
+	case slices.Contains(o.From, nil):
+		return errors.New("tune: Options.From has a nil: take what ReadEarlier returns")
 	}
 	if o.Own != nil {
 		if err := o.Own.Validate(); err != nil {
@@ -98,7 +99,10 @@ func (o Options) Validate() error {
 	if err := o.Machine.Validate(); err != nil {
 		return fmt.Errorf("tune: Options.Machine: %w", err)
 	}
-	return search.Settings{Budget: o.Budget, Jobs: o.Jobs}.Validate()
+	if _, err := strategies.Parse(cmp.Or(o.Strategy, strategies.Default)); err != nil {
+		return &OptionError{"Options.Strategy", err}
+	}
+	return limits("Options", o.Budget, o.Jobs, o.Final)
 }
 
 // Start is the state that a run starts from.
@@ -149,90 +153,29 @@ func Version() string {
 }
 
 // Run searches, and exports the best schedule into the run directory. When ctx is cancelled, Run stops searching at once and
-// still exports. A wall-clock budget includes the export.
+// still exports, after a short final measurement. A wall-clock budget includes the export. Where a field of o is at fault, the error is an *OptionError.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	if o.Began.IsZero() {
-		o.Began = time.Now()
-	}
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	info := o.Kernel.Info()
-	entry, err := o.entry()
-	if err != nil {
-		return nil, err
-	}
-	settings := session.NewSettings(Version(), info, o.Shape, entry, o.Seed, o.Budget)
-	settings.Jobs, settings.Created, settings.Machine, settings.Objectives = o.Jobs, o.Began, o.Machine.OrThis(), o.Objectives
-	settings.Metrics, settings.For = o.Metrics, o.For
-	opened, err := kernels.Open(o.Kernel, o.Shape)
-	if err != nil {
-		return nil, err
-	}
-	if settings.First, err = o.first(opened.Problem); err != nil {
-		return nil, err
-	}
-	s, err := session.New(Version(), opened, entry, &settings, func(problem kernels.Problem) (sources []space.Source, err error) {
-		for _, e := range o.From {
-			other := e.Fits(info.Name, problem)
-			if other != nil && !o.FromAny {
-				return nil, other
-			}
-			source, from := e.Carry(problem.Space())
-			from.Other = other != nil
-			sources, settings.From = append(sources, source), append(settings.From, from)
-		}
-		return sources, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Create(ctx, o.Dir, settings); err != nil {
-		return nil, err
-	}
-	return s.Carry(ctx, session.Work{
-		Evaluator: o.Evaluator, Machine: o.Machine, Budget: o.Budget, Jobs: o.Jobs, Began: o.Began, Observe: o.Observe, Start: o.Start,
-		Baseline: o.Baseline, Measuring: o.Measuring, Final: o.Final,
+	report, err := o.run(ctx)
+	return report, ofField(err)
+}
+
+// run is Run, with errors that name no field of the options.
+func (o Options) run(ctx context.Context) (*Report, error) {
+	return session.Run(ctx, session.NewRun{
+		Version: Version(), Kernel: o.Kernel, Shape: o.Shape, Strategy: o.Strategy, Own: o.Own, Seed: o.Seed,
+		Objectives: o.Objectives, Metrics: o.Metrics, First: o.First, From: o.From, FromAny: o.FromAny, For: o.For, Dir: o.Dir,
+		Work: session.Work{
+			Evaluator: o.Evaluator, Machine: o.Machine, Budget: o.Budget, Jobs: o.Jobs, Began: o.Began, Observe: o.Observe, Start: o.Start,
+			Baseline: o.Baseline, Measuring: o.Measuring, Final: o.Final,
+		},
 	})
 }
 
 // FirstError says that one of Options.First is no point of the kernel's space.
-type FirstError struct {
-	Key string
-	Err error
-}
-
-func (e *FirstError) Error() string { return fmt.Sprintf("the point %q: %v", e.Key, e.Err) }
-
-// Unwrap returns what is wrong with the point.
-func (e *FirstError) Unwrap() error { return e.Err }
-
-// first returns the keys of the points that a new run evaluates before all others.
-func (o Options) first(problem kernels.Problem) ([]string, error) {
-	var points []space.Point
-	for _, key := range o.First {
-		p, err := problem.Space().ParsePartial(key)
-		if err != nil {
-			return nil, &FirstError{key, err}
-		}
-		points = append(points, p)
-	}
-	var keys []string
-	for _, p := range append(points, kernels.Firsts(problem)...) {
-		if key := p.Key(); !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
-	}
-	return keys, nil
-}
-
-// entry returns the strategy of a new run.
-func (o Options) entry() (strategies.Strategy, error) {
-	if o.Own != nil {
-		return *o.Own, nil
-	}
-	return strategies.Parse(cmp.Or(o.Strategy, strategies.For(o.Objectives, o.Kernel.Info().Strategy)))
-}
+type FirstError = session.FirstError
 
 // Changes are what a resumed run may do differently. Zero values keep the run's own.
 type Changes struct {
@@ -254,56 +197,29 @@ type Changes struct {
 	Final     time.Duration
 }
 
-// Resume continues the run in a directory with what is left of its budget.
+// RunError says that the run in a directory cannot be continued.
+type RunError = session.RunError
+
+// Resume continues the run in a directory with what is left of its budget. Where it cannot, the error is a *RunError or wraps one.
 func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*Report, error) {
-	if c.Began.IsZero() {
-		c.Began = time.Now()
-	}
 	if err := c.Machine.Validate(); err != nil {
 		return nil, fmt.Errorf("tune: Changes.Machine: %w", err)
 	}
-	run, recovery, err := results.Open(dir)
-	if err != nil {
+	if err := limits("Changes", c.Budget, c.Jobs, c.Final); err != nil {
 		return nil, err
 	}
-	run.Recovery = recovery
-	settings := run.Settings
-	s, err := session.Open(Version(), table, &settings, dir, own(c.Own)...)
-	if err == nil && c.Strategy != "" {
-		err = s.Strategy.Agrees(c.Strategy)
+	var own []strategies.Strategy
+	if c.Own != nil {
+		own = append(own, *c.Own)
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), run.Close())
-	}
-	s.Continue(run)
-	budget := search.Budget{
-		Wall:        space.Duration(settings.Budget.WallSeconds),
-		Evaluations: settings.Budget.Evaluations, Target: settings.Budget.Target,
-	}
-	if c.Budget.Wall > 0 {
-		budget.Wall = c.Budget.Wall
-	}
-	if c.Budget.Evaluations > 0 {
-		budget.Evaluations = c.Budget.Evaluations
-	}
-	if c.Budget.Target != nil {
-		budget.Target = c.Budget.Target
-	}
-	if c.Jobs == 0 {
-		c.Jobs = settings.Jobs
-	}
-	return s.Carry(ctx, session.Work{
-		Evaluator: c.Evaluator, Machine: c.Machine, Budget: budget, Jobs: c.Jobs, Began: c.Began, Observe: c.Observe, Start: c.Start,
+	report, err := session.Resume(ctx, Version(), table, dir, c.Strategy, session.Work{
+		Evaluator: c.Evaluator, Machine: c.Machine, Budget: c.Budget, Jobs: c.Jobs, Began: c.Began, Observe: c.Observe, Start: c.Start,
 		Baseline: c.Baseline, Measuring: c.Measuring, Final: c.Final,
-	})
-}
-
-// own lists the caller's strategy, if there is one.
-func own(s *strategies.Strategy) []strategies.Strategy {
-	if s == nil {
-		return nil
+	}, own...)
+	if is[*session.StrategyError](err) {
+		err = &OptionError{"Changes.Strategy", err}
 	}
-	return []strategies.Strategy{*s}
+	return report, err
 }
 
 // SlowBaselineError says that the budget ended before the baseline was measured.

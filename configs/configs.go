@@ -1,5 +1,5 @@
-// Package configs holds the presets that tune can be started from: settings of the tool, a file a kernel and
-// purpose. They are built into the binary.
+// Package configs holds the presets that tune can be started from: settings of the tool, one file for each
+// kernel and purpose. They are built into the binary.
 package configs
 
 import (

@@ -228,3 +228,10 @@ func (r *ContestResult) judge() {
 		r.Verdict, r.Baseline = space.NoGain, true
 	}
 }
+
+// Loss is an error of a machine that may have lost the candidates that were built there. Where Lost says so, what was asked of them may be
+// asked of new ones.
+type Loss interface {
+	error
+	Lost() bool
+}

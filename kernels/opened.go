@@ -22,6 +22,9 @@ type Opened struct {
 
 // Open makes the problem of a kernel at a shape.
 func Open(k Kernel, shape Shape) (*Opened, error) {
+	if err := shape.of(k.Info()); err != nil {
+		return nil, err
+	}
 	problem, err := k.Problem(shape)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -87,6 +88,9 @@ func ParseShape(fields []Field, text string) (Shape, error) {
 		if set[i] {
 			return Shape{}, fmt.Errorf("shape: %s is given twice", name)
 		}
+		if next := uncut(value, names); next != "" {
+			return Shape{}, fmt.Errorf("shape: %q: write a comma before %s, as in name=value,name=value", part, next)
+		}
 		if err := fields[i].check(value); err != nil {
 			return Shape{}, err
 		}
@@ -97,6 +101,18 @@ func ParseShape(fields []Field, text string) (Shape, error) {
 		set[i], s.values[i] = true, value
 	}
 	return s, nil
+}
+
+// uncut returns the name of a field that stands in the value of another one, behind a blank or a semicolon, because there is no comma
+// before it; "" where none does.
+func uncut(value string, names []string) string {
+	words := strings.FieldsFunc(value, func(r rune) bool { return r == ';' || unicode.IsSpace(r) })
+	for _, word := range words[min(len(words), 1):] {
+		if name, _, _ := strings.Cut(word, "="); slices.Contains(names, name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // ShapeError says why a kernel has no problem of a shape whose fields are all in range.
@@ -133,6 +149,21 @@ func (s Shape) String() string {
 		parts[i] = f.Name + "=" + s.values[i]
 	}
 	return strings.Join(parts, ",")
+}
+
+// of reports a shape that was made for another kernel.
+func (s Shape) of(k Info) error {
+	if slices.EqualFunc(s.fields, k.Shape, func(a, b Field) bool { return a.Name == b.Name }) {
+		return nil
+	}
+	list := func(fields []Field) string {
+		var names []string
+		for _, f := range fields {
+			names = append(names, f.Name)
+		}
+		return cmp.Or(strings.Join(names, ", "), "no field")
+	}
+	return BadShape("kernel %s has %s, and this shape has %s: make one with ParseShape from the Info of this kernel", k.Name, list(k.Shape), list(s.fields))
 }
 
 // MarshalJSON writes the canonical text.

@@ -24,20 +24,17 @@ func (t Table) Names() []string {
 // builtIn are the names of the kernels that come with tune: those of package all, and that of measured spaces.
 var builtIn = []string{"treehash", "gemm-f32", "gemm-i8", "gemm-bf16", "gemm-f16", "qgemm", "elementwise-f32", "rowwise", "attention", "recorded"}
 
-// BuiltIn reports whether a kernel that comes with tune has a name. By such a name, commands take the runs of any other kernel for those of
-// that one, so that no other kernel may have it.
+// BuiltIn reports whether a kernel that comes with tune has a name.
 func BuiltIn(name string) bool { return slices.Contains(builtIn, name) }
 
-// CheckName refuses a kernel of a program's own with the name of a kernel that comes with tune.
-func CheckName(k Kernel) error {
+// OfProgram reports whether a kernel is a program's own: no package of tune's kernels declares its type. Such a kernel may wrap one that
+// comes with tune, and have its name. A run notes it, because the commands do not have the kernel, whatever its name is.
+func OfProgram(k Kernel) bool {
 	of := reflect.TypeOf(k)
 	if of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
-	if name := k.Info().Name; BuiltIn(name) && !strings.HasPrefix(of.PkgPath(), reflect.TypeFor[Table]().PkgPath()+"/") {
-		return fmt.Errorf("its name is %s, which is that of a kernel that comes with tune: choose another", name)
-	}
-	return nil
+	return !strings.HasPrefix(of.PkgPath(), reflect.TypeFor[Table]().PkgPath()+"/")
 }
 
 // UnknownError says that no kernel has a name. It lists the names that there are, and says which is nearest.

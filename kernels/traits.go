@@ -54,6 +54,7 @@ type Traits struct {
 
 	// Examine returns what is wrong with the problem as a whole, at any point; nil where nothing is. It is called before a
 	// search, for problems made from users' text, where a compiler finds errors that reading the file does not.
+	// A wall budget may end its context: then it returns the error of that.
 	Examine func(context.Context) error
 	// Baselines returns the points that may be the baseline, including the first preset's. Another one becomes the baseline where
 	// the first preset turns out to be wrong.

@@ -1,4 +1,4 @@
-// Package results keeps what a run found: its journal, its exports and its reports.
+// Package results keeps what a run found, in the directory of the run: settings, journal, schedule. It also sums up what a journal holds.
 //
 // A run is one search with its seed. This package writes these files to its directory:
 //

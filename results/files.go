@@ -82,18 +82,41 @@ func readJSON(path string, format int, limit int64, v any) error {
 		Format *int `json:"format"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return fmt.Errorf("%s: %w", path, explainJSON(err))
+		return &contentError{path, explainJSON(data, err)}
 	}
 	if head.Format == nil {
-		return fmt.Errorf("%s: field format is missing", path)
+		return &contentError{path, errors.New("field format is missing")}
 	}
 	if *head.Format != format {
 		return fmt.Errorf("%s: format %d is not known to this tune, which reads format %d", path, *head.Format, format)
 	}
-	if err := strictJSON(data, v); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if err := knownJSON(data, v); err != nil {
+		return &contentError{path, err}
+	}
+	if err := ExactNames(data, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err) // it says how the name is written
 	}
 	return nil
+}
+
+// contentError says that what a JSON file holds is not what tune writes there: the file is damaged, or it is another one.
+type contentError struct {
+	path string
+	err  error
+}
+
+// Error names the file.
+func (e *contentError) Error() string { return fmt.Sprintf("%s: %v", e.path, e.err) }
+
+// Unwrap returns what is wrong.
+func (e *contentError) Unwrap() error { return e.err }
+
+// withRemedy adds to an error about what a file holds what to do about it. Any other error stays as it is.
+func withRemedy(err error, remedy string) error {
+	if _, content := errors.AsType[*contentError](err); !content {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, remedy)
 }
 
 // strictJSON decodes exactly one JSON value without unknown fields, and without names that other readers may read in another way;
@@ -110,7 +133,7 @@ func knownJSON(data []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {
-		return explainJSON(err)
+		return explainJSON(data, err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return errors.New("there is text after the JSON value")
@@ -119,7 +142,7 @@ func knownJSON(data []byte, v any) error {
 }
 
 // explainJSON says what is wrong with a JSON text in terms of the text rather than of Go types.
-func explainJSON(err error) error {
+func explainJSON(data []byte, err error) error {
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if t.Field == "" {
 			return fmt.Errorf("a JSON %s stands where an object is expected", t.Value)
@@ -127,7 +150,7 @@ func explainJSON(err error) error {
 		return fmt.Errorf("field %s: a JSON %s does not fit", t.Field, t.Value)
 	}
 	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("not valid JSON at byte %d: %w", s.Offset, err)
+		return fmt.Errorf("not valid JSON at byte %d: %s", s.Offset, plain.NotJSON(data, err))
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("not valid JSON: it ends too early")

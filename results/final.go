@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"tune/internal/files"
+	"tune/space"
 )
 
 // FinalName is the file with the comparisons that a schedule sums up.
@@ -54,6 +56,10 @@ type Compared struct {
 	Pairs      int         `json:"pairs,omitempty"`
 	Ratios     []float64   `json:"ratios,omitempty"` // of the single pairs
 	Unverified bool        `json:"unverified,omitempty"`
+	// Cost and Baseline are the costs that the ratio compares, of the point and of the baseline, where it was confirmed; 0 in files of
+	// earlier versions.
+	Cost     float64 `json:"cost,omitempty"`
+	Baseline float64 `json:"baseline_cost,omitempty"`
 }
 
 // Inverse is the same comparison with its sides changed.
@@ -98,6 +104,9 @@ func (c Compared) kept() Compared {
 		if validInterval("", c.Ratio, c.Interval) != nil {
 			c.Interval = nil
 		}
+	}
+	if !space.Finite(c.Cost) || !space.Finite(c.Baseline) {
+		c.Cost, c.Baseline = 0, 0
 	}
 	c.Pairs = max(c.Pairs, 0)
 	var ratios []float64
@@ -162,6 +171,67 @@ func (f Final) validate() error {
 
 // Of reports whether this belongs to a schedule, and not to one that was there before.
 func (f Final) Of(s Schedule) bool { return f.Key == s.Key && f.Created.Equal(s.Created) }
+
+// Agree compares what was measured of a schedule's point, or of the one beside the baseline, with the schedule that sums it up. The
+// error names the field of the schedule. Files of earlier versions do not have all of it.
+func (f Final) Agree(s Schedule) error {
+	if !f.Of(s) {
+		return fmt.Errorf("fields key and created are %q and %v, and %s is of the schedule of %q, made at %v", s.Key, s.Created, FinalName, f.Key, f.Created)
+	}
+	if len(f.Confirmed) == 0 {
+		return nil
+	}
+	has, prefix := f.Confirmed[0], ""
+	claims := Compared{Key: s.Key, Ratio: s.Ratio, Interval: s.RatioInterval, Pairs: s.Pairs, Cost: s.Cost, Baseline: s.Baseline.Cost}
+	if c := s.Closest; c != nil {
+		prefix = "closest."
+		claims = Compared{Key: c.Key, Ratio: c.Ratio, Interval: c.RatioInterval, Pairs: c.Pairs, Cost: c.Cost, Baseline: s.Baseline.Cost}
+	}
+	interval := claims.Interval
+	claims = claims.kept()
+	switch {
+	case has.Ratio == 0 && claims.Ratio != 0 && s.Pairs != 0:
+		return fmt.Errorf("field pairs is %d, and %s has no pair", s.Pairs, FinalName)
+	case has.Ratio == 0:
+		return nil // the costs are those of the search
+	}
+	for _, f := range []struct {
+		name            string
+		claimed, listed any
+	}{
+		{prefix + "key", claims.Key, has.Key},
+		{prefix + "pairs", claims.Pairs, has.Pairs},
+		{prefix + "ratio", claims.Ratio, has.Ratio},
+		{prefix + "ratio_interval", bounds(claims.Interval), bounds(has.Interval)},
+		{prefix + "cost", claims.Cost, cmp.Or(has.Cost, claims.Cost)},
+		{"baseline.cost", claims.Baseline, cmp.Or(has.Baseline, claims.Baseline)},
+	} {
+		if f.claimed != f.listed {
+			return fmt.Errorf("field %s is %v, and %s says %v", f.name, f.claimed, FinalName, f.listed)
+		}
+	}
+	isBaseline := s.Key == s.Baseline.Key
+	sure := !has.Unverified && interval != nil
+	want := space.Unverified
+	switch {
+	case sure && interval[0] > 1 && !isBaseline:
+		want = space.Faster
+	case sure && isBaseline:
+		want = space.NoGain
+	}
+	if s.Verdict != "" && s.Verdict != want {
+		return fmt.Errorf("field verdict is %q, and the pairs in %s say %q", s.Verdict, FinalName, want)
+	}
+	return nil
+}
+
+// bounds are those of an interval; 0 where there is none.
+func bounds(interval *[2]float64) [2]float64 {
+	if interval == nil {
+		return [2]float64{}
+	}
+	return *interval
+}
 
 // ReadFinal reads the file in the directory of a run. Its errors name the file and the field.
 func ReadFinal(dir string) (Final, error) {

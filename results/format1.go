@@ -134,7 +134,7 @@ func checkSealedHeader(payload []byte) error {
 		} `json:"header"`
 	}
 	if err := json.Unmarshal(payload, &first); err != nil {
-		return explainJSON(err)
+		return explainJSON(payload, err)
 	}
 	if first.Header == nil {
 		return errors.New("the first record is not a header")

@@ -46,7 +46,7 @@ func (n names) value(t reflect.Type) error {
 	token, err := n.decoder.Token()
 	switch {
 	case err != nil:
-		return explainJSON(err)
+		return explainJSON(nil, err)
 	case token == json.Delim('{'):
 		return n.object(t)
 	case token == json.Delim('['):
@@ -61,7 +61,7 @@ func (n names) object(t reflect.Type) error {
 	for n.decoder.More() {
 		token, err := n.decoder.Token()
 		if err != nil {
-			return explainJSON(err)
+			return explainJSON(nil, err)
 		}
 		name, _ := token.(string)
 		field, of := fieldOf(t, name)

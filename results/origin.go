@@ -29,13 +29,14 @@ type origin struct {
 	Tag    string `json:"tag"` // HMAC-SHA256, in hexadecimal
 }
 
-// Sign writes the origin file of a run. names are the files in the directory that it covers.
-func Sign(dir string, names ...string) error {
+// Sign writes the origin file of a run that has these settings. names are the files in the directory that it covers. The file that holds
+// the settings need not be there yet.
+func Sign(dir string, s Settings, names ...string) error {
 	key, err := stateKey(true)
 	if err != nil {
 		return err
 	}
-	tag, err := originTag(key, dir, names)
+	tag, err := originTag(key, dir, s, names)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,11 @@ func MadeHere(dir string, names ...string) error {
 	if err != nil {
 		return err
 	}
-	want, err := originTag(key, dir, names)
+	settings, err := readSettings(dir)
+	if err != nil {
+		return err
+	}
+	want, err := originTag(key, dir, settings, names)
 	if err != nil {
 		return err
 	}
@@ -74,11 +79,7 @@ func MadeHere(dir string, names ...string) error {
 }
 
 // originTag computes the tag of a run.
-func originTag(key []byte, dir string, names []string) ([]byte, error) {
-	settings, err := readSettings(dir)
-	if err != nil {
-		return nil, err
-	}
+func originTag(key []byte, dir string, settings Settings, names []string) ([]byte, error) {
 	text, err := json.Marshal(settings)
 	if err != nil {
 		return nil, err

@@ -1,17 +1,23 @@
 package results
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
+
+// originSettings are those of signedRun, as Create completes them.
+var originSettings = Settings{Format: settingsFormat, Kernel: "k", Strategy: "random", Shape: "n=4"}
 
 func signedRun(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	run, err := Create(dir, Settings{Kernel: "k", Strategy: "random", Shape: "n=4"})
+	run, err := Create(dir, originSettings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +27,7 @@ func signedRun(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(dir, "list"), []byte("what it starts"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Sign(dir, "list"); err != nil {
+	if err := Sign(dir, originSettings, "list"); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -141,7 +147,7 @@ func TestOriginRace(t *testing.T) {
 func TestOriginOfFiles(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := signedRun(t)
-	must(t, os.WriteFile(filepath.Join(dir, "more"), []byte("what it reads"), 0o600), Sign(dir, "more", "list"), MadeHere(dir, "list", "more"), MadeHere(dir, "more", "list"))
+	must(t, os.WriteFile(filepath.Join(dir, "more"), []byte("what it reads"), 0o600), Sign(dir, originSettings, "more", "list"), MadeHere(dir, "list", "more"), MadeHere(dir, "more", "list"))
 	for _, names := range [][]string{nil, {"list"}, {"list", "list"}, {"list", "more", "more"}} {
 		checkError(t, MadeHere(dir, names...), "changed since")
 	}
@@ -166,7 +172,24 @@ func TestOriginState(t *testing.T) {
 	dir := signedRun(t)
 	for _, home := range []string{"", "home"} { // a key in the working folder would be that of whoever works there
 		t.Setenv("HOME", home)
-		checkError(t, Sign(dir, "list"), "neither HOME nor XDG_STATE_HOME is an absolute path: set one of them")
+		checkError(t, Sign(dir, originSettings, "list"), "neither HOME nor XDG_STATE_HOME is an absolute path: set one of them")
 		checkError(t, MadeHere(dir, "list"), "neither HOME nor XDG_STATE_HOME is an absolute path: set one of them")
 	}
+}
+
+// A run can be signed before its settings are written, so that no kill leaves a run without the mark.
+func TestOriginFirst(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := filepath.Join(t.TempDir(), "run")
+	run, err := Create(dir, Settings{Kernel: "k", Strategy: "random", Shape: "n=4", Created: time.Now()}, func(dir string, s Settings) error {
+		if _, err := os.Stat(filepath.Join(dir, SettingsName)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the settings are there already: %v", err)
+		}
+		must(t, os.WriteFile(filepath.Join(dir, "list"), []byte("what it starts"), 0o600))
+		return Sign(dir, s, "list")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, run.Close(), MadeHere(dir, "list"))
 }

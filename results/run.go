@@ -53,6 +53,9 @@ type Settings struct {
 	From []From `json:"from,omitempty"`
 	// Function says that what was tuned is a function of a Go program, which only that program can call.
 	Function bool `json:"function,omitempty"`
+	// Program says that the kernel is a program's own, which the commands do not have, whatever its name is. Runs of earlier versions do not
+	// have this field.
+	Program bool `json:"program,omitempty"`
 	// For is the name of the worker whose machine the run is tuned for, where that builds, checks and measures; otherwise it is "".
 	For string `json:"for,omitempty"`
 	// Metrics are what is measured of each candidate besides, as far as the machine allows; see space.Measured.
@@ -163,9 +166,10 @@ func (r *Run) Close() error {
 }
 
 // Create makes a run directory, with its parents, and locks it until Close. The directory must not exist, or be empty, or hold
-// what an interrupted Create left. Each function of prepare is called with the directory and writes further files of the run. The
-// settings are written last: a directory without them holds no results. Where the directory cannot hold the run, the error is a *DirError.
-func Create(dir string, s Settings, prepare ...func(dir string) error) (*Run, error) {
+// what an interrupted Create left. Each function of prepare is called with the directory and the settings, as they will be read, and writes
+// further files of the run. The settings are written last: a directory without them holds no results. Where the directory cannot hold the
+// run, the error is a *DirError.
+func Create(dir string, s Settings, prepare ...func(dir string, s Settings) error) (*Run, error) {
 	s.Format = settingsFormat
 	s.Created = s.Created.Round(0).UTC()
 	if err := s.Validate(); err != nil {
@@ -191,7 +195,7 @@ func (e *DirError) Error() string { return e.Err.Error() }
 func (e *DirError) Unwrap() error { return e.Err }
 
 // create makes the files of a new run, of which text are the settings.
-func create(dir string, s Settings, text []byte, prepare []func(dir string) error) (*Run, error) {
+func create(dir string, s Settings, text []byte, prepare []func(dir string, s Settings) error) (*Run, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, fmt.Errorf("cannot create the run directory: %w", err)
 	}
@@ -208,8 +212,8 @@ func create(dir string, s Settings, text []byte, prepare []func(dir string) erro
 		lock.Close()
 		return nil, err
 	}
-	for _, p := range append(prepare, func(dir string) error { return files.Write(filepath.Join(dir, SettingsName), text) }) {
-		if err := p(dir); err != nil {
+	for _, p := range append(prepare, func(dir string, _ Settings) error { return files.Write(filepath.Join(dir, SettingsName), text) }) {
+		if err := p(dir, s); err != nil {
 			journal.Close()
 			return nil, fmt.Errorf("cannot create the run: %w", err)
 		}
@@ -321,7 +325,7 @@ func Open(dir string) (*Run, Recovery, error) {
 	}
 	journal, recovery, err := OpenJournal(filepath.Join(dir, JournalName))
 	if err != nil {
-		return nil, recovery, err
+		return nil, recovery, withoutJournal(err)
 	}
 	return &Run{Dir: dir, Settings: settings, Stored: journal.Past(), Recovery: recovery, Journal: journal}, recovery, nil
 }
@@ -357,15 +361,36 @@ func readSettings(dir string) (Settings, error) {
 			if early := CheckBegun(dir); early != nil {
 				return Settings{}, early
 			}
-			return Settings{}, fmt.Errorf("%s is not a run: %w", dir, err)
+			remedy := "'tune runs' lists the runs"
+			if _, jerr := os.Stat(filepath.Join(dir, JournalName)); jerr == nil {
+				remedy = restoreRemedy
+			}
+			return Settings{}, fmt.Errorf("%s is not a run: %w: %s", dir, err, remedy)
 		}
-		return Settings{}, err
+		return Settings{}, withRemedy(err, restoreRemedy)
 	}
 	if err := s.Validate(); err != nil {
-		return Settings{}, fmt.Errorf("%s: %w", path, err)
+		return Settings{}, withRemedy(&contentError{path, err}, restoreRemedy)
 	}
 	return s, nil
 }
+
+// IsOfRun reports whether a run writes a file of the given name into its directory, other than its schedule.
+func IsOfRun(name string) bool {
+	own := []string{SettingsName, JournalName, lockName, originName, sourcesName, summaryName, FinalName}
+	return slices.Contains(own, name) || name != scheduleName && strings.HasPrefix(name, strings.TrimSuffix(scheduleName, "json"))
+}
+
+// withoutJournal adds to the error of a run that has settings and no journal what to do about it. Any other error stays as it is.
+func withoutJournal(err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("the journal of the run is missing: %w: %s", err, restoreRemedy)
+}
+
+// restoreRemedy is what to do about a file of a run that nothing else in the run can replace.
+const restoreRemedy = "restore the file from a copy, or start a new run"
 
 // DefaultDir names a run directory by its kernel, the time in t's own zone, and its seed: root/kernel-YYYYMMDD-HHMMSS-seed.
 // Letters of the kernel's name that are unsuitable for a file name become dashes.

@@ -223,6 +223,7 @@ func TestSettingsErrors(t *testing.T) {
 		{`"format": 1,`, ``, "field format is missing"},
 		{`"kernel": "treehash"`, `"kernel": ""`, "field kernel is missing"},
 		{`"kernel":`, `"kernel"`, "not valid JSON at byte"},
+		{`"kernel":`, `// it is` + "\n" + `"kernel":`, ": JSON has no comments: leave it out"},
 		{"}\n}\n", "}\n", "not valid JSON at byte"},
 		{"}\n}\n", "}\n}\n{}", "not valid JSON"},
 		{`"wall_seconds": 60`, `"wall_seconds": -60`, "field budget.wall_seconds is -60"},
@@ -421,7 +422,7 @@ func TestCutOffCreate(t *testing.T) {
 func TestSettingsComeLast(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	looked := false
-	run, err := Create(dir, testSettings(), func(dir string) error {
+	run, err := Create(dir, testSettings(), func(dir string, _ Settings) error {
 		looked = true
 		if CheckBegun(dir) == nil {
 			t.Error("it counts as begun before its files are there")

@@ -58,7 +58,7 @@ func (s *scanner) next(r *record) error {
 		s.total += n
 		if n == 0 {
 			if s.lines == 0 && (s.total > int64(len(s.torn)) || !couldBegin(s.torn)) {
-				return fmt.Errorf("%s is not a journal of tune", s.name)
+				return fmt.Errorf("%s is not a journal of tune: %s", s.name, restoreRemedy)
 			}
 			return io.EOF
 		}
@@ -76,7 +76,7 @@ func (s *scanner) next(r *record) error {
 			}
 			continue
 		case s.damaged != 0:
-			return &LineError{s.name, s.damaged, fmt.Errorf("the line is damaged, and line %d after it is not", s.number)}
+			return &LineError{s.name, s.damaged, fmt.Errorf("the line is damaged, and line %d after it is not: %s", s.number, s.remedy())}
 		}
 		if err := s.take(payload, r); err != nil {
 			return &LineError{s.name, s.number, err}
@@ -88,6 +88,14 @@ func (s *scanner) next(r *record) error {
 			return nil
 		}
 	}
+}
+
+// remedy is what to do about a line that is damaged in the middle of a journal.
+func (s *scanner) remedy() string {
+	if s.damaged < 2 {
+		return restoreRemedy
+	}
+	return fmt.Sprintf("restore the file from a copy; without one, 'head -n %d' keeps the lines before it, from which the run goes on", s.damaged-1)
 }
 
 // note keeps count of what the records come to.

@@ -33,6 +33,8 @@ type Schedule struct {
 	Index         *uint64         `json:"index,omitempty"` // of the point, where the space is enumerable
 	Cost          float64         `json:"cost"`
 	Metrics       []space.Metric  `json:"metrics,omitempty"`
+	// Program is as in Settings.
+	Program bool `json:"program,omitempty"`
 	// Checked says how candidates were checked: "fresh inputs", "fixed input", "check command" or Unchecked; "" in files of
 	// earlier versions.
 	Checked string  `json:"checked,omitempty"`
@@ -286,10 +288,7 @@ func MoveSchedule(from, to, name string) error {
 func ReadSchedule(path string) (Schedule, error) {
 	var s Schedule
 	if err := readJSON(path, scheduleFormat, files.Settings, &s); err != nil {
-		if _, syntax := errors.AsType[*json.SyntaxError](err); syntax {
-			err = fmt.Errorf("%w: want a schedule, such as the best.json of a run", err)
-		}
-		return Schedule{}, err
+		return Schedule{}, withRemedy(err, scheduleRemedy(path))
 	}
 	if err := s.Validate(); err != nil {
 		return Schedule{}, fmt.Errorf("%s: %w", path, err)
@@ -300,6 +299,18 @@ func ReadSchedule(path string) (Schedule, error) {
 	}
 	s.Point = point.Bytes()
 	return s, nil
+}
+
+// scheduleName is the schedule of a run in its directory.
+const scheduleName = "best.json"
+
+// scheduleRemedy is what to do about a file that is no schedule: a run writes its own again.
+func scheduleRemedy(path string) string {
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(filepath.Join(dir, SettingsName)); err == nil && filepath.Base(path) == scheduleName {
+		return fmt.Sprintf("'tune resume %s' writes it again", dir)
+	}
+	return "want a schedule, such as the best.json of a run"
 }
 
 // ArtifactPath returns the path of an artifact of a schedule: best.program.json for the artifact

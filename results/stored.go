@@ -159,7 +159,7 @@ func readerOf(path string) (*os.File, error) {
 func readStored(path string) (Stored, Recovery, error) {
 	file, err := readerOf(path)
 	if err != nil {
-		return Stored{}, Recovery{}, err
+		return Stored{}, Recovery{}, withoutJournal(err)
 	}
 	defer file.Close()
 	s, digest, err := digestOf(filepath.Dir(path), file)

@@ -63,8 +63,18 @@
 // The suite in package searchtest checks all of this. [Fresh] gives a strategy points that it has not asked for yet,
 // and [Take] keeps it to its allowance.
 //
-// Each strategy has a package of its own. Package strategies is the table of them by name; package constant describes the
-// constants that users may set.
+// # Adding a strategy
+//
+//  1. Write a package of its own beside package random, which is the shortest example: a Config with the constants of the strategy, a
+//     function Constants that describes those that users may set (package constant), and a function that makes the strategy.
+//  2. If it has no model and is to start from earlier measurements, give it Learn, which takes in the outcomes of points that others asked
+//     for. Package warm then wraps it: see warm.Strategy.
+//  3. List it in Table of package strategies, with version 1. Users then choose it by its name.
+//  4. Test it with the suite of package searchtest. Then go test ./search/strategies -run 'Docs|Golden|Traces' -update adds its
+//     constants to docs/strategies.md, and records the points that it asks for: from then on other points need a new version.
+//  5. Say in the section on strategies of docs/guide.md when to use it.
+//
+// A strategy of a program's own needs no table: see strategies.Own.
 //
 // The form is that of reverse communication, as in gonum/optimize: the method asks for an evaluation, the caller
 // performs it.

@@ -27,19 +27,19 @@ type first struct {
 	points []space.Point // not asked yet
 	asking bool          // whether the last batch consisted of such points
 
-	// What was told of the points, and how many of them the inner strategy has not asked for.
+	// The outcomes of the points, and how many of the points the inner strategy has not asked for.
 	trials   []space.Trial
 	outcomes []space.Outcome
 	unasked  int
 
-	// The last batch of the inner strategy, which is told as a whole, and the parts of it that were asked here and told.
+	// The last batch of the inner strategy. It is told as a whole, once the outcome of each proposal is known: from trials, or from told.
 	batch   []space.Proposal
-	open    []space.Proposal // neither known nor asked yet
-	told    []space.Trial
+	open    []space.Proposal // those that are neither among trials nor asked yet
+	told    []space.Trial    // those that were asked as a part of this batch, with their outcomes in results
 	results []space.Outcome
 }
 
-// Ask proposes the points, and then what the inner strategy proposes and is not known.
+// Ask proposes the points, and then those proposals of the inner strategy whose outcomes are not known.
 func (f *first) Ask(p space.Progress) []space.Proposal {
 	batch := Take(len(f.points), p, func() (space.Point, bool) {
 		next := f.points[0]
@@ -52,7 +52,7 @@ func (f *first) Ask(p space.Progress) []space.Proposal {
 	for len(f.open) == 0 {
 		ahead := p
 		if p.Evaluations > 0 {
-			ahead.Evaluations += f.unasked // which take nothing of the budget
+			ahead.Evaluations += f.unasked // their outcomes are known, so that they take nothing of the budget
 		}
 		if f.batch = f.inner.Ask(ahead); len(f.batch) == 0 {
 			return nil
@@ -77,7 +77,7 @@ func (f *first) Ask(p space.Progress) []space.Proposal {
 	return batch
 }
 
-// known returns the index of what was told of a proposal, -1 where it is none of the points.
+// known returns the index in trials of a proposal, -1 where it is none of the points.
 func (f *first) known(b space.Proposal) int {
 	if b.Fidelity != 0 {
 		return -1

@@ -23,9 +23,9 @@ import (
 // nothing.
 type Settings struct {
 	Budget Budget
-	// Reserve returns how much of the wall budget the search leaves over for what the caller does with the incumbent. It is given
-	// its outcome, whose status is unset while there is none, and how many trials may have been evaluated at the same time. It is
-	// asked whenever there is another incumbent. nil leaves nothing. It does not apply to simulated time.
+	// Reserve returns how much of the wall budget the search leaves for what the caller does with the incumbent afterwards. best is
+	// the incumbent's outcome, whose status is unset while there is no incumbent, and beside is how many trials may have been evaluated
+	// at the same time. It is called whenever the incumbent changes. nil leaves nothing. It does not apply to simulated time.
 	Reserve func(best space.Outcome, beside int) time.Duration
 	// Jobs is how many trials are evaluated at once; 0 means 1. It changes no result.
 	Jobs int
@@ -57,13 +57,13 @@ type Settings struct {
 func (s Settings) Validate() error {
 	switch {
 	case s.Jobs < 0:
-		return fmt.Errorf("search: jobs is %d: want 1 or more", s.Jobs)
+		return fmt.Errorf("search: Settings.Jobs is %d: want 1 or more, or 0 for one", s.Jobs)
 	case s.Budget.Wall < 0:
-		return fmt.Errorf("search: Budget.Wall is %v: want more than nothing, or 0 for no limit", s.Budget.Wall)
+		return fmt.Errorf("search: Settings.Budget.Wall is %v: want more than nothing, or 0 for no limit", s.Budget.Wall)
 	case s.Budget.Evaluations < 0:
-		return fmt.Errorf("search: Budget.Evaluations is %d: want 1 or more, or 0 for no limit", s.Budget.Evaluations)
+		return fmt.Errorf("search: Settings.Budget.Evaluations is %d: want 1 or more, or 0 for no limit", s.Budget.Evaluations)
 	case s.Budget.Target != nil && math.IsNaN(*s.Budget.Target):
-		return errors.New("search: the target is not a number: want a cost, or nil")
+		return errors.New("search: Settings.Budget.Target is not a number: want a cost, or nil")
 	}
 	return nil
 }
@@ -115,8 +115,8 @@ type Result struct {
 	// Best is the best correct outcome of full fidelity; its status is unset where there is none. Of equal ones the first that
 	// was asked for wins.
 	Best Best
-	// Told is the number of outcomes that count: all that are known, except that where the target was reached only those up to
-	// the one that reached it count.
+	// Told is the number of outcomes that count. All that are known count, also those of a batch that was not told because the run
+	// ended. Where the target was reached, only those up to the one that reached it count.
 	Told int
 	// Valid is how many of them are correct.
 	Valid int
@@ -200,17 +200,17 @@ type run struct {
 	spent     bool          // the simulated time has ended
 
 	space   *space.Space // of the first point; nil before
-	batches int
-	told    int
+	batches int          // that the strategy has asked for
+	told    int          // outcomes that the strategy has been told; Result.Told may be more
 
 	mu       sync.Mutex
 	result   Result
-	beside   int           // trials of the last batch that are evaluated at once
-	reserved time.Duration // of the wall budget, for what follows the search
+	beside   int           // how many trials of the last batch are evaluated at once
+	reserved time.Duration // of the wall budget, for what follows the search: see Settings.Reserve
 	timer    *time.Timer   // ends the search; nil where no time does
 }
 
-// batch is one round of ask and tell. Outcomes are stored by index, so that the order of finishing changes nothing; an unset
+// batch is what one call of Ask returned. Outcomes are stored by index, so that the order of finishing changes nothing; an unset
 // status means not known yet.
 type batch struct {
 	trials   []space.Trial
@@ -229,7 +229,7 @@ func (r *run) loop(ctx context.Context) error {
 	replayBegan, replaying := r.set.Now(), true
 	cancel := func() {}
 	defer func() { cancel() }()
-	// goOn ends the replay of the history: from here on time counts.
+	// goOn ends the replay of the history. From then on time counts, and the wall budget can end the search.
 	goOn := func() {
 		if !replaying {
 			return
@@ -673,8 +673,7 @@ func (r *run) record(t space.Trial, o space.Outcome) error {
 	return nil
 }
 
-// clip limits the length of a reason and makes it safe to print: a candidate may put anything into it, and a journal keeps it
-// all.
+// clip limits the length of a reason and makes it safe to print: a candidate may put anything into it, and the journal keeps it.
 func clip(reason string) string {
 	const most = 2000
 	if len(reason) > most {

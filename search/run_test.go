@@ -1077,10 +1077,10 @@ func TestValidate(t *testing.T) {
 		set  search.Settings
 		want string
 	}{
-		{search.Settings{Jobs: -1}, "jobs is -1"},
+		{search.Settings{Jobs: -1}, "search: Settings.Jobs is -1"},
 		{search.Settings{Budget: search.Budget{Wall: -time.Second}}, "Budget.Wall is -1s: want more than nothing, or 0 for no limit"},
 		{search.Settings{Budget: evals(-1)}, "Budget.Evaluations is -1: want 1 or more, or 0 for no limit"},
-		{search.Settings{Budget: search.Budget{Target: &nan}}, "the target is not a number"},
+		{search.Settings{Budget: search.Budget{Target: &nan}}, "Budget.Target is not a number"},
 	} {
 		if _, err := search.Run(t.Context(), newScript(line(t, 2), 1), cost(up), c.set); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("the error is %v, not %s", err, c.want)

@@ -11,17 +11,17 @@ import (
 // Strategy proposes points and learns from outcomes. It is driven by one goroutine. Its proposals depend only on its space, its
 // configuration, its seed, and what it was shown, and not on the clock or the number of workers.
 type Strategy interface {
-	// Ask returns the next batch: proposals that it never made before. If p.Evaluations is positive, they are at most that many,
-	// the first of those that it would propose without this limit; a paced strategy may adapt to the limit instead. The strategy
-	// chooses the size, independently of the number of workers. An empty batch means that no unseen point is left.
+	// Ask returns the next batch: proposals that it never made before. The strategy chooses the size of the batch, independently of
+	// the number of workers. If p.Evaluations is positive, the batch has at most that many proposals: the first of those that it would
+	// have without this limit. A paced strategy may adapt to the limit instead. An empty batch means that no unseen point is left.
 	Ask(p space.Progress) []space.Proposal
 	// Tell reports the outcomes of the last batch, in the order asked.
 	Tell(trials []space.Trial, outcomes []space.Outcome)
 }
 
 // Evaluator builds, checks and scores one trial. It is called by several goroutines at once. A bad candidate is an outcome; an
-// error means that the evaluator itself failed, and ends the run. It must return soon after its context is done; an error or a
-// failed candidate does not count from then on.
+// error means that the evaluator itself failed, and ends the run. It must return soon after its context is done. An error or a
+// failed outcome that it returns then is dropped, because the end of the context may have caused it.
 type Evaluator interface {
 	Evaluate(context.Context, space.Trial) (space.Outcome, error)
 }

@@ -89,6 +89,9 @@ func (s *scope) compile(src string, visible int) (*expr, error) {
 	if err := c.check(root); err != nil {
 		return nil, err
 	}
+	if root.op == opChoose && root.typ != typeBool {
+		return nil, c.fail(root, "the expression is %s; it has to be true or false: compare it, as in (a if c else b) > 1", root.typ)
+	}
 	if root.typ != typeBool {
 		return nil, c.fail(root, "the expression is %s; it has to be true or false: compare it, as in a %% 2 == 0", root.typ)
 	}
@@ -196,11 +199,11 @@ func (c *checker) check(n *node) error {
 	case opNot, opAnd, opOr:
 		n.typ = typeBool
 		for i, kid := range n.kids {
+			if kid.op == opString {
+				return c.fail(kid, "%s needs true or false, and a text alone compares nothing: write the comparison, as in a == 'x' or a == 'y'", n.word())
+			}
 			if kid.typ == typeString {
 				return c.fail(kid, "%s needs true or false, this is %s", n.word(), kid.typ)
-			}
-			if n.op != opNot && (kid.op == opInt || kid.op == opFloat) && !kid.grouped {
-				return c.fail(kid, "%s needs true or false, and a number alone compares nothing: write the comparison, as in a == 2 or a == 4", n.word())
 			}
 			n.kids[i] = kid.truth()
 		}

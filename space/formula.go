@@ -76,8 +76,8 @@ func (f Formula) nodes(o op) iter.Seq[*node] {
 	}
 }
 
-// Check reports what is wrong with the types of a formula over some parameters, as New does for a constraint, and otherwise whether
-// its result is a text. The error is an *ExprError.
+// Check reports what is wrong with the types of a formula over some parameters, as New does for a constraint, or a LoneNumber, and
+// otherwise whether its result is a text. The error is an *ExprError.
 func (f Formula) Check(params []Parameter) (text bool, err error) {
 	s := &scope{index: map[string]int{}}
 	for i, p := range params {
@@ -94,7 +94,7 @@ func (f Formula) Check(params []Parameter) (text bool, err error) {
 	if err := c.check(root); err != nil {
 		return false, err
 	}
-	return root.typ == typeString, nil
+	return root.typ == typeString, LoneNumber(f.src)
 }
 
 // Value computes the formula. A name without a value stands for a parameter that is inactive: where its value is needed, the error
@@ -279,8 +279,8 @@ func applyFloats(o op, values []Value) float64 {
 	return floatOps[o](x[0], x[1])
 }
 
-// Bind replaces some names in an expression by their values, and leaves the rest of its text unchanged. A value that an and or an or
-// takes as true or false stands in parentheses, which say that the number is meant. An expression with a syntax error stays unchanged.
+// Bind replaces some names in an expression by their values, and leaves the rest of its text unchanged. An expression with a syntax
+// error stays unchanged.
 func Bind(src string, values map[string]int) string {
 	tokens, err := lex(src)
 	if err != nil {
@@ -288,19 +288,13 @@ func Bind(src string, values map[string]int) string {
 	}
 	var b strings.Builder
 	text, at := []rune(src), 0
-	joins := func(i int) bool {
-		return i >= 0 && tokens[i].kind == tokenSymbol && (tokens[i].text == "and" || tokens[i].text == "or")
-	}
-	ends := func(i int) bool {
-		return i < 0 || tokens[i].kind == tokenEnd || joins(i) || tokens[i].kind == tokenSymbol && slices.Contains([]string{"(", ")", ",", "?", ":", "if", "else"}, tokens[i].text)
-	}
-	for i, t := range tokens {
+	for _, t := range tokens {
 		v, ok := values[t.text]
 		if t.kind != tokenName || !ok {
 			continue
 		}
 		b.WriteString(string(text[at : t.col-1]))
-		if v < 0 || ends(i-1) && ends(i+1) && (joins(i-1) || joins(i+1)) {
+		if v < 0 {
 			fmt.Fprintf(&b, "(%d)", v)
 		} else {
 			b.WriteString(strconv.Itoa(v))

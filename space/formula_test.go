@@ -55,7 +55,7 @@ func TestFormulaErrors(t *testing.T) {
 	}{
 		{"", 1, "empty"}, {"n +", 4, "ends where a value should stand"}, {"n n", 3, "unexpected n"}, {"(n", 3, `expected ")"`}, {"n @", 3, `unexpected character '@'`},
 		{"1.2.3", 1, "not a finite number"}, {"n * 08x", 5, "leading zero"}, {"017", 1, "leading zero"}, {"n * 1e999", 5, "not a finite number"}, {"min n", 5, `expected "("`}, {"min()", 1, "at least one"},
-		{"n if m", 7, `expected "else"`}, {"mni(n, 2)", 1, `did you mean "min"`},
+		{"n if m", 7, `an if has no else: `}, {"mni(n, 2)", 1, `did you mean "min"`},
 		{strings.Repeat("(", 300), 201, "nested deeper"}, {strings.Repeat("-", 300), 201, "nested deeper"}, {"1" + strings.Repeat("+1", 3000), 2002, "nests more than"},
 		{strings.Repeat("1+", 40000) + "1", 1, "longer than"},
 	} {
@@ -156,7 +156,7 @@ func TestBind(t *testing.T) {
 		"tile > 3":                         "tile > 3",
 		"n":                                "10",
 		`m <= n and "n" != 'n' and n2 > m`: `(-3) <= 10 and "n" != 'n' and n2 > (-3)`,
-		"n && tile or (tile and n)":        "(10) && tile or (tile and (10))",
+		"n && tile or (tile and n)":        "10 && tile or (tile and 10)",
 		`m in [n, "n", 1e3] || not n`:      `(-3) in [10, "n", 1e3] || not 10`,
 	} {
 		if got := Bind(text, map[string]int{"n": 10, "m": -3}); got != want {

@@ -48,6 +48,14 @@ func goalWord(metric string) string {
 	return metric
 }
 
+// costWords are the words for the cost where that has a unit.
+func costWords(unit string) []string {
+	if _, timed := Unit(unit).isTime(); timed {
+		return []string{goalCost, goalTime, unit}
+	}
+	return []string{goalCost, unit}
+}
+
 // ParseGoals reads goals from their text, such as time,error or cost,throughput:maximise, for a kernel whose costs have a unit. "" are no
 // goals.
 func ParseGoals(text, unit string) (Goals, error) {
@@ -55,8 +63,8 @@ func ParseGoals(text, unit string) (Goals, error) {
 	for i, word := range strings.Split(text, ",") {
 		word = strings.TrimSpace(word)
 		g, name, largest, least, known := splitGoal(word)
-		_, timed := Unit(unit).isTime()
-		isCost := name == goalCost || name == unit || name == goalTime && timed
+		ofCost := costWords(unit)
+		isCost := slices.Contains(ofCost, name)
 		switch {
 		case text == "":
 			return nil, nil
@@ -67,7 +75,8 @@ func ParseGoals(text, unit string) (Goals, error) {
 		case isCost && largest:
 			return nil, fmt.Errorf("%q: the cost is minimised: leave :maximise out", word)
 		case i == 0 && !isCost:
-			return nil, fmt.Errorf("%q cannot be the first objective: want the cost, which is called cost or %s here", word, unit)
+			return nil, fmt.Errorf("%q cannot be the first objective: want the cost, which is called %s here; %s, %s, %s or the name of a metric may follow, as in cost,error%s",
+				word, strings.Join(ofCost[:len(ofCost)-1], ", ")+" or "+ofCost[len(ofCost)-1], goalError, goalSize, goalEnergy, DidYouMean(name, ofCost))
 		case i > 0 && isCost:
 			return nil, fmt.Errorf("%q is the cost again: leave it out", word)
 		case !isCost:

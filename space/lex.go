@@ -162,6 +162,8 @@ func (l *lexer) next() (token, error) {
 	switch r, _ := utf8.DecodeRuneInString(rest); r {
 	case '=':
 		return token{}, l.fail(column, "a lone = compares nothing; write ==, or put a text that has it in quotes")
+	case '.':
+		return token{}, l.fail(column, "%s", dotted(rest))
 	case '&', '|':
 		return token{}, l.fail(column, "%s", bitwise(rest))
 	default:

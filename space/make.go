@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -302,6 +303,26 @@ func (s *Space) given(key string) ([]int, error) {
 	return given, nil
 }
 
+// otherPair matches a name and its value as JSON and YAML write them. Its groups are both.
+var otherPair = regexp.MustCompile(`^"?([A-Za-z_][A-Za-z0-9_]*)"? *: *("[^"]*"|[^",{} ]+)(?:, *|$)`)
+
+// asPairs says how to write JSON or YAML as a key, as the end of a message; "" where text is another.
+func asPairs(text string) string {
+	text = strings.Trim(text, " {}")
+	var pairs []string
+	for text != "" {
+		m := otherPair.FindStringSubmatch(text)
+		if m == nil {
+			return ""
+		}
+		pairs, text = append(pairs, m[1]+"="+m[2]), text[len(m[0]):]
+	}
+	if len(pairs) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": write '%s'", strings.Join(pairs, " "))
+}
+
 // cutPair cuts the first name=value off the rest of a key.
 func cutPair(key, rest string) (name, text, after string, err error) {
 	at := 0
@@ -309,7 +330,7 @@ func cutPair(key, rest string) (name, text, after string, err error) {
 		at++
 	}
 	if at == len(rest) || rest[at] == ' ' {
-		return "", "", "", fmt.Errorf("key %q: expected name=value at %q", key, rest)
+		return "", "", "", fmt.Errorf("key %q: expected name=value at %q%s", key, rest, asPairs(rest))
 	}
 	name, after = rest[:at], rest[at+1:]
 	quoted := false

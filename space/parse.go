@@ -82,8 +82,6 @@ type node struct {
 	flt    float64
 	text   string // opName, opString
 	height int
-	// grouped says that a number stands in parentheses of its own.
-	grouped bool
 
 	// The checker fills these in.
 	typ   exprType
@@ -269,10 +267,7 @@ func (p *parser) list(n *node) error {
 	if !p.accept("[") {
 		end = ")"
 		if !p.accept("(") {
-			if open.kind == tokenName {
-				return p.fail(open.col, "expected a list such as [1, 2], found %s: write a range as comparisons, as in 1 <= a <= 4", open)
-			}
-			return p.fail(open.col, "expected a list such as [1, 2], found %s", open)
+			return p.fail(open.col, "expected a list such as [1, 2], found %s%s", open, p.asList())
 		}
 	}
 	for !p.accept(end) {
@@ -307,6 +302,9 @@ func (p *parser) choose(left *node) (*node, error) {
 	middle, err := p.parse(first)
 	if err != nil {
 		return nil, err
+	}
+	if separator == "else" && p.peek().kind == tokenEnd {
+		return nil, p.fail(p.peek().col, "an if has no else: write a if c else b, or not c or a where a has to hold only if c does")
 	}
 	if err := p.expect(separator); err != nil {
 		return nil, err
@@ -350,11 +348,13 @@ func (p *parser) prefix(bind int) (*node, error) {
 		}
 		return n, nil
 	case "(":
+		if types := p.cast(); types != "" {
+			return nil, p.fail(t.col, "there are no casts: leave (%s) out, and write // for a division without a fraction", types)
+		}
 		n, err := p.parse(bindChoose)
 		if err != nil {
 			return nil, err
 		}
-		n.grouped = n.op == opInt || n.op == opFloat
 		return n, p.expect(")")
 	case "not":
 		if bind > bindNot {
@@ -368,7 +368,7 @@ func (p *parser) prefix(bind int) (*node, error) {
 	case "+":
 		return p.parse(bindPrefix)
 	case "if":
-		return nil, p.fail(t.col, "unexpected if where a value should stand: write it as a if c else b")
+		return nil, p.fail(t.col, "unexpected if where a value should stand: write it as a if c else b, or as not c or a where a has to hold only if c does")
 	case "[":
 		return nil, p.fail(t.col, "unexpected [ where a value should stand: a list follows in, as in a in [1, 2]")
 	case "min", "max", "abs":
@@ -429,7 +429,7 @@ var opText = map[op]string{
 // print writes n where the context binds with bind.
 func (n *node) print(b *strings.Builder, bind int) {
 	own := n.bind()
-	if own < bind || n.grouped && (bind == bindAnd+1 || bind == bindOr+1) {
+	if own < bind {
 		b.WriteByte('(')
 		defer b.WriteByte(')')
 	}

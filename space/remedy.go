@@ -18,6 +18,7 @@ var foreign = [...]struct{ text, remedy string }{
 	{"<>", "there is no <>; write !="},
 	{"<<", "there is no <<; write * 2 ** n"},
 	{">>", "there is no >>; write // 2 ** n"},
+	{":=", "there is no :=; write =="},
 	{"->", "there is no ->; write not a or b where a implies b"},
 	{"{{", "an expression names parameters without braces; leave them out"},
 	{"{", "there are no braces; write a list in brackets, as in [1, 2], and a name alone"},
@@ -95,6 +96,9 @@ func (p *parser) remedyAfter() string {
 		case "!":
 			return ": write !="
 		case "[":
+			if next := p.tokens[p.at+1]; p.tokens[p.at-1].kind == tokenName && next.kind == tokenString {
+				return fmt.Sprintf(": write the name of the parameter alone, %s", next.text)
+			}
 			return ": write in before a list"
 		}
 	}
@@ -103,8 +107,10 @@ func (p *parser) remedyAfter() string {
 
 // calls says how to write what functions of other languages compute.
 var calls = map[string]string{
-	"pow": "a ** b", "sqrt": "a ** 0.5", "mod": "a % b", "fmod": "a % b", "floor": "a // b", "int": "a // b", "ceil": "(a + b - 1) // b", "cdiv": "(a + b - 1) // b",
+	"pow": "a ** b", "sqrt": "a ** 0.5", "mod": "a % b", "fmod": "a % b", "floor": "a // b", "int": "a // 1, or a alone where it is whole", "ceil": "(a + b - 1) // b", "cdiv": "(a + b - 1) // b",
 	"and": "a and b", "or": "a or b", "not": "not a", "clamp": "min(max(a, low), high)",
+	"log2": "a comparison of powers, as in a <= 2 ** 4", "log": "a comparison of powers, as in a <= 2 ** 4", "log10": "a comparison of powers, as in a <= 10 ** 4",
+	"round": "(a + 0.5) // 1", "trunc": "a // 1", "float": "a / 1", "double": "a / 1", "bool": "a != 0", "len": "a comparison of the text itself, as in a == 'x'",
 	"sizeof": "4 for float, and not at all in a length, which counts elements",
 }
 
@@ -114,6 +120,65 @@ func remedyCall(name string) string {
 		return ": write it as " + form
 	}
 	return ": want min, max or abs" + DidYouMean(name, []string{"min", "max", "abs"})
+}
+
+// castTypes are the words of types in C, of which a cast consists.
+var castTypes = map[string]bool{"int": true, "long": true, "short": true, "char": true, "unsigned": true, "signed": true, "float": true, "double": true, "size_t": true,
+	"uint": true, "int32_t": true, "int64_t": true, "uint32_t": true, "uint64_t": true}
+
+// cast returns the types of a cast as in C that begins with the parenthesis before the next token; "" where there is none.
+func (p *parser) cast() string {
+	end := p.at
+	for castTypes[p.tokens[end].text] && p.tokens[end].kind == tokenName {
+		end++
+	}
+	if t := p.tokens[end]; end == p.at || t.kind != tokenSymbol || t.text != ")" {
+		return ""
+	}
+	if t := p.tokens[end+1]; t.kind == tokenEnd || t.kind == tokenSymbol && t.text != "(" {
+		return "" // it may be the name of a parameter
+	}
+	var words []string
+	for _, t := range p.tokens[p.at:end] {
+		words = append(words, t.text)
+	}
+	return strings.Join(words, " ")
+}
+
+// asList says how to write the list that should follow in and begins with the next token.
+func (p *parser) asList() string {
+	open := p.peek()
+	switch {
+	case open.kind == tokenName && open.text == "range":
+		return ": write a range as comparisons, as in 1 <= a <= 4"
+	case open.kind == tokenString:
+		return fmt.Sprintf(": write it in brackets, ['%s']", open.text)
+	case open.kind == tokenInt || open.kind == tokenFloat:
+		return fmt.Sprintf(": write it in brackets, [%s], or a range as comparisons, as in 1 <= a <= 4", open)
+	case open.kind == tokenName || open.text == "-":
+		word := string([]rune(p.src)[open.col-1:])
+		if end := strings.IndexAny(word, " \t\r\n,)]"); end >= 0 {
+			word = word[:end]
+		}
+		return fmt.Sprintf(": write a text in quotes and brackets, as in ['%s']", word)
+	}
+	return ""
+}
+
+// dotted says what to write in place of a name behind a dot, as in math.log2(n) or p.n.
+func dotted(rest string) string {
+	n := 1
+	for n < len(rest) && (isLetter(rest[n]) || isDigit(rest[n])) {
+		n++
+	}
+	name := rest[1:n]
+	if strings.HasPrefix(rest[n:], "(") {
+		return fmt.Sprintf("there is no function %q%s", name, remedyCall(name))
+	}
+	if name != "" {
+		return "a name has no dot; write the name of the parameter alone, " + name
+	}
+	return "a dot stands in a number alone; leave it out"
 }
 
 // truths are words for true and false.
@@ -178,6 +243,30 @@ func (c *checker) unknown(n *node) bool {
 		names = true
 	}
 	return names
+}
+
+// LoneNumber reports a number that is an operand of and or of or, as in a == 2 or 4. New and ParseFormula take it for true or false,
+// because Bind writes numbers where names stood, but who writes an expression means a comparison: it is for texts as their authors wrote
+// them. The error is an *ExprError. What cannot be read is no fault of this kind, and others report it.
+func LoneNumber(src string) error {
+	root, err := parseExpr(src)
+	if err != nil {
+		return nil
+	}
+	return root.lone(src)
+}
+
+// lone is LoneNumber for the part of an expression below n.
+func (n *node) lone(src string) error {
+	for _, kid := range n.kids {
+		if (n.op == opAnd || n.op == opOr) && (kid.op == opInt || kid.op == opFloat) {
+			return &ExprError{src, kid.col, fmt.Sprintf("%s needs true or false, and a number alone compares nothing: write the comparison, as in a == 2 or a == 4", n.word())}
+		}
+		if err := kid.lone(src); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // remedyTypes says how to make two operands comparable, where one of them is written in the text.

@@ -130,7 +130,7 @@ func define(name string, params []Parameter, constraints []string, limits limits
 		}
 		e, err := s.scope.compile(p.When, i)
 		if err != nil {
-			return nil, &definitionError{parameter: i, constraint: -1, label: fmt.Sprintf("parameter %q: condition", p.Name), err: err}
+			return nil, &definitionError{parameter: i, constraint: -1, label: conditionOf(p.Name), err: err}
 		}
 		s.when[i] = e
 	}
@@ -140,7 +140,7 @@ func define(name string, params []Parameter, constraints []string, limits limits
 			err = fmt.Errorf("%s is never true: leave it out, or mend it", text)
 		}
 		if err != nil {
-			return nil, &definitionError{parameter: -1, constraint: i, label: fmt.Sprintf("constraint %d", i+1), err: err}
+			return nil, &definitionError{parameter: -1, constraint: i, label: constraintAt(i), err: err}
 		}
 		s.constraints = append(s.constraints, e)
 		if e.last() < 0 {
@@ -153,6 +153,10 @@ func define(name string, params []Parameter, constraints []string, limits limits
 	s.fingerprint = s.digest()
 	return s, nil
 }
+
+// conditionOf and constraintAt name expressions of a definition in errors.
+func conditionOf(parameter string) string { return fmt.Sprintf("parameter %q: condition", parameter) }
+func constraintAt(i int) string           { return fmt.Sprintf("constraint %d", i+1) }
 
 // checkText rejects free text that YAML cannot represent.
 func checkText(what, text string) error {

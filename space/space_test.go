@@ -221,6 +221,8 @@ func TestPointErrors(t *testing.T) {
 		{parse("lanes=3 lanes=3"), "given twice"},
 		{parse("lanes"), "expected name=value"},
 		{parse("lanes tile=3"), "expected name=value"},
+		{parse(`{"lanes": 4, "order":"kind"}`), `expected name=value at "{\"lanes\": 4, \"order\":\"kind\"}": write 'lanes=4 order="kind"'`},
+		{parse("lanes: 4"), `expected name=value at "lanes: 4": write 'lanes=4'`},
 		{parse("lanes="), `"" is not an integer`},
 		{parse("lanes=3x"), `"3x" is not an integer`},
 		{parse("lanes=3,x=1"), `"3,x=1" is not an integer: parameters are separated by spaces`},

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -70,7 +71,11 @@ func SyntaxError(data []byte, err error) error {
 			return bad
 		}
 	case "found character that cannot start any token", "did not find expected alphabetic or numeric character", "did not find expected whitespace or line break":
-		if bad := badBeginning(lines[begun-1], begun, "@`%*&!"); bad != nil {
+		if bad := badBeginning(lines[begun-1], begun, "@`%*&!|>"); bad != nil {
+			return bad
+		}
+	case "did not find expected comment or line break":
+		if bad := badBeginning(lines[begun-1], begun, "&!|>"); bad != nil {
 			return bad
 		}
 	}
@@ -402,16 +407,57 @@ func badEscape(lines []string, begun int) error {
 }
 
 // noBeginning matches a value or a key that begins with what means something else to YAML. Its group is that character.
-var noBeginning = regexp.MustCompile("(?:^|[-:,] +|[\\[{] *)([@`%*&!])")
+var noBeginning = regexp.MustCompile("(?:^|[-:,] +|[\\[{] *)([@`%*&!|>])")
 
 // badBeginning returns what is wrong where a value or a key in a line begins with one of some characters; nil where none does.
 func badBeginning(line string, number int, chars string) error {
 	for _, m := range noBeginning.FindAllStringSubmatchIndex(line, -1) {
 		if char := line[m[2]:m[3]]; strings.Contains(chars, char) {
-			return &TextError{number, columnAt(line, m[2]), fmt.Sprintf("a text cannot begin with %s without quotes: put it into quotes", char)}
+			remedy := "put it into quotes"
+			if char == ">" {
+				remedy += ", and an expression with what stands before its >"
+			}
+			return &TextError{number, columnAt(line, m[2]), fmt.Sprintf("a text cannot begin with %s without quotes: %s", char, remedy)}
 		}
 	}
 	return nil
+}
+
+// Unread returns the first text in a document, which data is, of whose beginning YAML leaves out a !, as in - ! a > b, as a *TextError; nil
+// where there is none.
+func Unread(data []byte, n *yaml.Node) error {
+	if !bytes.Contains(data, []byte("! ")) {
+		return nil
+	}
+	lines := strings.Split(string(data), "\n")
+	line, chars := 0, []rune(nil) // the last line that was looked at
+	var visit func(n *yaml.Node) error
+	visit = func(n *yaml.Node) error {
+		if n.Kind == yaml.ScalarNode && n.Style == 0 && n.Line <= len(lines) {
+			if n.Line != line {
+				line, chars = n.Line, []rune(lines[n.Line-1])
+			}
+			if n.Column < len(chars) && chars[n.Column-1] == '!' && chars[n.Column] == ' ' {
+				return &TextError{n.Line, n.Column, fmt.Sprintf("YAML leaves out a ! that a blank follows: put the text into quotes, \"! %s\"", n.Value)}
+			}
+		}
+		for _, child := range n.Content {
+			if err := visit(child); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return visit(n)
+}
+
+// Anchored says what to do about an expression that begins with &, which YAML takes for the name of a value, and that is wrong without it;
+// "" where n is another.
+func Anchored(n *yaml.Node) string {
+	if n == nil || n.Anchor == "" {
+		return ""
+	}
+	return fmt.Sprintf("YAML takes &%s for the name of this value: put an expression that begins with & into quotes", n.Anchor)
 }
 
 // unknownAnchor returns what is wrong where a text begins with *, which YAML takes for the name of something before it.

@@ -39,6 +39,13 @@ func TestSyntaxError(t *testing.T) {
 		{"a: 1\nb: [%d]\n", 2, 5, "a text cannot begin with % without quotes: put it into quotes"},
 		{"a: 1\nb: *.c\n", 2, 4, "a text cannot begin with * without quotes: put it into quotes"},
 		{"a: 1\nb: *c\n", 2, 4, "YAML reads *c as the name of a value before it: put a text that begins with * into quotes"},
+		{"a: 1\nb:\n  - !c > d\n", 3, 5, "a text cannot begin with ! without quotes: put it into quotes"},
+		{"a: 1\nb:\n  - !(c > d)\n", 3, 5, "a text cannot begin with ! without quotes: put it into quotes"},
+		{"a: 1\nb:\n  - > d\n", 3, 5, "a text cannot begin with > without quotes: put it into quotes, and an expression with what stands before its >"},
+		{"a: 1\nb:\n  - >= d\n", 3, 5, "a text cannot begin with > without quotes"},
+		{"a: 1\nb: [> d]\n", 2, 5, "a text cannot begin with > without quotes"},
+		{"a: 1\nb:\n  - | d\n", 3, 5, "a text cannot begin with | without quotes: put it into quotes"},
+		{"a: 1\nb:\n  - &c > d\n", 3, 5, "a text cannot begin with & without quotes: put it into quotes"},
 		{"a: 1\nb: [!c]\n", 2, 5, "a text cannot begin with ! without quotes: put it into quotes"},
 		{"a: 1\nb: \"x\nc: 3\n", 2, 1, "found unexpected end of stream: a text in quotes lacks the closing quote"},
 		{"kernel\n  name: a\n", 2, 3, `mapping values are not allowed in this context: the line before lacks a colon, this line is indented too far, or a text with ": " in it needs quotes`},
@@ -52,6 +59,23 @@ func TestSyntaxError(t *testing.T) {
 		at, ok := errors.AsType[*TextError](err)
 		if !ok || at.Line != test.line || at.Column != test.column || !strings.Contains(at.Reason, test.want) {
 			t.Errorf("%q: %+v (%v), want %d:%d: %s", test.text, at, err, test.line, test.column, test.want)
+		}
+	}
+	for text, want := range map[string]string{
+		"a: 1\nb:\n  - ! c > d\n":              "line 3: YAML leaves out a ! that a blank follows: put the text into quotes, \"! c > d\"",
+		"é: ! c\n":                             "line 1: YAML leaves out a ! that a blank follows: put the text into quotes, \"! c\"",
+		"a: |\n  - ! c\nb: [\"! c\", c ! d]\n": "",
+	} {
+		var node yaml.Node
+		if err := yaml.Unmarshal([]byte(text), &node); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := Unread([]byte(text), &node); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 	if err := errors.New("another"); SyntaxError(nil, err) != err {

@@ -172,7 +172,7 @@ func rateDigits(v float64) string {
 var leadingNumber = regexp.MustCompile(`^[-+]?[0-9][0-9,]*(\.[0-9]*)?([eE][-+]?[0-9]+)?`)
 
 // Parse reads a cost in the form in which people write it: 100us, 1.5 ms, 112 Melem/s, or a number alone, which is in the unit
-// that Rate or the kernel states. A rate becomes its inverse; one per second may have another prefix than the kernel's, as 20Melem/s where that
+// that Rate or the kernel states. A time needs its unit, because people who leave it out seldom mean the kernel's. A rate becomes its inverse; one per second may have another prefix than the kernel's, as 20Melem/s where that
 // is elem/s.
 func (u Unit) Parse(text string) (float64, error) {
 	text = strings.TrimSpace(text)
@@ -186,6 +186,8 @@ func (u Unit) Parse(text string) (float64, error) {
 	own, isTime := u.isTime()
 	factor, ofRate := rescaled(unit, rate)
 	switch given, ok := timeUnits[unit]; {
+	case unit == "" && isTime && !isRate:
+		return 0, fmt.Errorf("%s has no unit, and costs are times: write %[1]sns, %[1]sus or %[1]sms", text)
 	case unit == "":
 	case isRate && ofRate:
 		v *= factor

@@ -34,7 +34,7 @@ func TestUnitParse(t *testing.T) {
 		text string
 		want float64
 	}{
-		{"ns", "100us", 1e5}, {"ns", "100 µs", 1e5}, {"ns", "1.5ms", 1.5e6}, {"ns", "250", 250}, {"ns", "1e3ns", 1000}, {"ms", "100us", 0.1}, {"s", "2min", 120},
+		{"ns", "100us", 1e5}, {"ns", "100 µs", 1e5}, {"ns", "1.5ms", 1.5e6}, {"ns", "250ns", 250}, {"ns", "1e3ns", 1000}, {"ms", "100us", 0.1}, {"s", "2min", 120},
 		{"cycles", "900", 900}, {"cycles", "1,900 cycles", 1900}, {"cycles", "-3", -3}, {"bytes", "5e2", 500},
 		{InverseOf("Melem/s"), "125 Melem/s", 0.008}, {InverseOf("Melem/s"), "125", 0.008},
 		{InverseOf("elem/s"), "20Melem/s", 5e-8}, {InverseOf("elem/s"), "20 kelem/s", 5e-5}, {InverseOf("elem/s"), "20elem/s", 0.05},
@@ -51,6 +51,7 @@ func TestUnitParse(t *testing.T) {
 		text string
 		want string
 	}{
+		{"ns", "5", "5 has no unit, and costs are times: write 5ns, 5us or 5ms"}, {"ms", "1.5", "write 1.5ns, 1.5us or 1.5ms"},
 		{"ns", "", none}, {"ns", "us", none}, {"ns", "1e999", none}, {"ns", "NaN", none},
 		{"ns", "100 lightyears", other}, {"cycles", "900ms", `"900ms": costs are in cycles, so want a number`}, {InverseOf("x"), "5 y", other}, {InverseOf("score"), "5 Mscore", other}, {InverseOf("elem/s"), "5 melem/s", other}, {InverseOf("elem/s"), "5 MB/s", other},
 		{InverseOf("x"), "0", low}, {InverseOf("x"), "-1", low},

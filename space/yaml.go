@@ -2,6 +2,7 @@ package space
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,23 +27,60 @@ type Document struct {
 	lines, startLines []int
 }
 
-// Read reads a space in its YAML form, which must be all of r. Each error names the line, and the nearest correct field or type
-// where a wrong one is given.
+// Read reads a space in its YAML form, as Write writes it, which must be all of r. Each error names the line, and the nearest correct
+// field or type where a wrong one is given.
 func Read(r io.Reader) (*Space, error) { return read(r, defaultLimits) }
 
 // maxFileBytes limits the size of a file: in memory it takes a hundred times that.
 const maxFileBytes = 2 << 20
 
 func read(r io.Reader, limits limits) (*Space, error) {
-	d, err := ReadDocument(r)
+	d, err := decode(r)
 	if err != nil {
 		return nil, err
 	}
 	return d.space(limits)
 }
 
-// ReadDocument is Read, except that it returns the definition, which has the start points too. Document.Space makes the space.
-func ReadDocument(r io.Reader) (d Document, err error) {
+// ReadDocument is Read for a text that a person wrote, in which a LoneNumber is an error. It returns the definition, which has the start
+// points too. Document.Space makes the space.
+func ReadDocument(r io.Reader) (Document, error) {
+	d, err := decode(r)
+	if err == nil {
+		err = d.loneNumber()
+	}
+	return d, err
+}
+
+// Written is Space for texts that a person wrote, in which a LoneNumber is an error.
+func (d Document) Written() (*Space, error) {
+	s, err := d.Space()
+	if err == nil {
+		err = d.loneNumber()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// loneNumber reports a LoneNumber in a condition or a constraint.
+func (d Document) loneNumber() error {
+	for i, p := range d.Parameters {
+		if err := LoneNumber(p.When); err != nil {
+			return d.located(fmt.Errorf("space %q: %w", d.Name, &definitionError{parameter: i, constraint: -1, label: conditionOf(p.Name), err: err}))
+		}
+	}
+	for i, c := range d.Constraints {
+		if err := LoneNumber(c); err != nil {
+			return d.located(fmt.Errorf("space %q: %w", d.Name, &definitionError{parameter: -1, constraint: i, label: constraintAt(i), err: err}))
+		}
+	}
+	return nil
+}
+
+// decode reads a definition.
+func decode(r io.Reader) (d Document, err error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
 	if err == nil && len(data) > maxFileBytes {
 		err = fmt.Errorf("the file has more than %d MiB, the most that is read of a space", maxFileBytes>>20)
@@ -51,7 +89,11 @@ func ReadDocument(r io.Reader) (d Document, err error) {
 		return d, fmt.Errorf("read space: %w", err)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	if err := decoder.Decode(&d); err != nil {
+	var root yaml.Node
+	if err = decoder.Decode(&root); err == nil {
+		err = cmp.Or(Unread(data, &root), root.Decode(&d))
+	}
+	if err != nil {
 		if errors.Is(err, io.EOF) {
 			err = errors.New("the file is empty")
 		}
@@ -76,9 +118,14 @@ func (d Document) space(limits limits) (*Space, error) {
 			return nil, err
 		}
 	}
+	return s, d.located(err)
+}
+
+// located names the line in an error about a parameter or a constraint.
+func (d Document) located(err error) error {
 	var at *definitionError
 	if !errors.As(err, &at) {
-		return s, err
+		return err
 	}
 	line := 0
 	switch {
@@ -88,9 +135,9 @@ func (d Document) space(limits limits) (*Space, error) {
 		line = d.lines[at.constraint]
 	}
 	if line == 0 {
-		return nil, err
+		return err
 	}
-	return nil, fmt.Errorf("line %d: %w", line, err)
+	return fmt.Errorf("line %d: %w", line, err)
 }
 
 // checkStart reports a start point that is no point of the space.
@@ -193,6 +240,9 @@ func readFields(node *yaml.Node, what string, known ...string) (*fields, error) 
 			hint := DidYouMean(key.Value, known)
 			if meant := fieldSynonyms[strings.ToLower(key.Value)]; slices.Contains(known, meant) {
 				hint = fmt.Sprintf(" (did you mean %q?)", meant)
+			}
+			if slices.Contains([]string{"range", "bounds", "interval", "domain"}, strings.ToLower(key.Value)) && slices.Contains(known, "from") {
+				hint = " (write from and to, as in from: 1, to: 8)"
 			}
 			if unknown = append(unknown, key); hint == "" {
 				hints = append(hints, "; the fields are "+strings.Join(known, ", "))
@@ -380,6 +430,11 @@ func (d *Document) UnmarshalYAML(node *yaml.Node) error {
 	for _, n := range constraints {
 		if text := Tagged(n); text != "" {
 			return fmt.Errorf("line %d: YAML takes a constraint that begins with ! for a tag: write it in quotes, \"%s\"", n.Line, text)
+		}
+		if text := Anchored(n); text != "" {
+			if _, err := parseExpr(n.Value); err != nil {
+				return fmt.Errorf("line %d: %s", n.Line, text)
+			}
 		}
 		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
 			return fmt.Errorf("line %d: a constraint is an expression in one text, as in - a < b", n.Line)

@@ -49,6 +49,7 @@ func TestReadErrors(t *testing.T) {
 		{"name: x", "it has no parameters"},
 		{"nmae: x", `line 1: a space has no field "nmae" (did you mean "name"?)`},
 		{parameter("name:a, type: bool"), "line 3: put a blank behind the colon: name: a"},
+		{"name: x\nparameters: [{name: a, type: int, range: [1, 3]}]", `line 2: a parameter has no field "range" (write from and to, as in from: 1, to: 8)`},
 		{"name: x\nzzz: 1", `line 2: a space has no field "zzz"; the fields are name, parameters, constraints, start`},
 		{"name: x\nname: y", `line 2: field "name" is given twice`},
 		{"name: [x]", "line 1: name: expected a text"},
@@ -101,6 +102,8 @@ func TestReadErrors(t *testing.T) {
 		{"name: x\nparameters:\n\t- {name: a, type: bool}\n", "line 3: a tab indents this line, but YAML is indented by spaces"},
 		{"name: x\nparameters:\n  -\tname: a\n  \ttype: bool\n", "a tab indents this line"},
 		{"name: x\nparameters:\n  - {name: a, type: bool}\nconstraints: [{{a}} > 1, not a]\n", "line 4: {{ begins a mapping in YAML"},
+		{parameter("name: a, type: enum, values: [x]") + "constraints:\n- ! a\n", "YAML leaves out a ! that a blank follows: put the text into quotes, \"! a\""},
+		{parameter("name: a, type: enum, values: [x]") + "constraints:\n- &a <= 2\n", "YAML takes &a for the name of this value: put an expression that begins with & into quotes"},
 		{parameter("name: a, type: enum, values: x"), "values: expected a list"},
 		{parameter("name: a, type: enum, values: [[x]]"), `line 3: "" is not a number, text, true or false`},
 		{parameter("name: a, type: bool") + "  - {name: b, type: bool, when: !a and true}\n", `line 4: when: YAML takes a text that begins with ! for a tag: write it in quotes, "!a and true"`},
@@ -194,6 +197,39 @@ start:
 	out, err := yaml.Marshal(d)
 	if err != nil || strings.ReplaceAll(string(out), "    - ", "  - ") != text {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestLoneNumber: a number that compares nothing is a mistake in what a person wrote, and in nothing else.
+func TestLoneNumber(t *testing.T) {
+	const alone = " needs true or false, and a number alone compares nothing: write the comparison, as in a == 2 or a == 4"
+	for expr, want := range map[string]string{
+		"a == 2 or 4":                    `column 11: or` + alone + `, in "a == 2 or 4"`,
+		"a == 2 or +4":                   `column 12: or` + alone + `, in "a == 2 or +4"`,
+		"(1.5) and a":                    `column 2: and` + alone + `, in "(1.5) and a"`,
+		"a > 1 and (a == 2 or 3) ? 1: 2": `column 22: or` + alone + `, in "a > 1 and (a == 2 or 3) ? 1: 2"`,
+		"a and +b or not 3":              "",
+		"a == 2 or":                      "",
+		"":                               "",
+	} {
+		got := ""
+		if err := LoneNumber(expr); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", expr, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"parameters:\n- {name: a, type: int, from: 1, to: 4}\nconstraints:\n- a == 2\n- a > 1 or 0\n":   `line 5: space "": constraint 2: column 10: or` + alone + `, in "a > 1 or 0"`,
+		"parameters:\n- {name: a, type: int, from: 1, to: 4}\n- {name: b, type: bool, when: a and 4}\n": `line 3: space "": parameter "b": condition: column 7: and` + alone + `, in "a and 4"`,
+	} {
+		if _, err := Read(strings.NewReader(text)); err != nil {
+			t.Errorf("Read: %v", err)
+		}
+		if _, err := ReadDocument(strings.NewReader(text)); err == nil || err.Error() != want {
+			t.Errorf("ReadDocument: %v, want %s", err, want)
+		}
 	}
 }
 

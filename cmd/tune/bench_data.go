@@ -80,7 +80,10 @@ func dataFiles(paths []string) ([]string, error) {
 		if err != nil {
 			return nil, usage(fmt.Errorf("--data: %w", err))
 		}
-		if !info.IsDir() {
+		if !info.IsDir() || isRunDir(p) {
+			if err := noData(p); err != nil {
+				return nil, fmt.Errorf("--data: %w", err)
+			}
 			add(p)
 			continue
 		}
@@ -96,7 +99,7 @@ func dataFiles(paths []string) ([]string, error) {
 			}
 		}
 		if !found {
-			return nil, usage(fmt.Errorf("--data: %s contains no .json or .json.gz file: name a file of measurements, or a folder of some", p))
+			return nil, ofFile(fmt.Errorf("--data: %s contains no .json or .json.gz file: name a file of measurements, or a folder of some", p))
 		}
 	}
 	return files, nil

@@ -14,8 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune"
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/bench"
+	"tune/results/session"
 	"tune/search"
 	"tune/space"
 )
@@ -29,7 +31,7 @@ func (a *app) benchKernel(c *cobra.Command) {
 	c.Flags().Lookup("budget").Usage = "wall `time` for each shape, the measurement of its search included, with a unit: 90s, 10m, 1h30m (default 1m, if evals is not given)"
 	seed := c.Flags().String("seed", "1", "`seed` of the searches")
 	shapes := c.Flags().StringArray("shapes", nil, "`shapes` to tune, name=value,… separated by semicolons; may be repeated (default: the kernel's own)")
-	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries, or of the peers in the file of your own kernel, to compare with. Libraries have to be installed (default: all, but libraries that are not installed)")
+	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries, or of the peers in the file of your own kernel, to compare with. Libraries have to be installed (default: all functions in the file, and the libraries that are installed)")
 	limit := c.Flags().String("measure", "20s", "`time` for the final measurement of a shape")
 	dir := c.Flags().String("dir", "", "`directory` that keeps the run of each shape, with what was measured beside the peers, for tune report (default: none is kept)")
 	asJSON := c.Flags().Bool("json", false, "print the rows as JSON")
@@ -62,7 +64,7 @@ func (a *app) benchKernel(c *cobra.Command) {
 		if b.Limit, err = parseDuration(*limit); err != nil {
 			return usage(fmt.Errorf("--measure: %w", err))
 		}
-		o := tune.Options{Kernel: k, Seed: b.Seed, Budget: set.budget, Jobs: set.jobs, Final: b.Limit}
+		o := session.NewRun{Version: tune.Version(), Kernel: k, Seed: b.Seed, Work: session.Work{Budget: set.budget, Jobs: set.jobs, Final: b.Limit}}
 		if o.Budget.Wall == 0 && o.Budget.Evaluations == 0 {
 			o.Budget.Wall = kernelBudget
 		}
@@ -85,7 +87,7 @@ func (a *app) benchKernel(c *cobra.Command) {
 			o.Shape, o.Dir = shape, dir
 			end := a.showShape(&o, tuned, len(b.Shapes), *quiet)
 			tuned++
-			report, err := tune.Run(ctx, o)
+			report, err := session.Run(ctx, o)
 			end()
 			switch {
 			case err != nil:
@@ -93,7 +95,7 @@ func (a *app) benchKernel(c *cobra.Command) {
 			case report.Result.Stop == search.Interrupted:
 				return bench.Tuned{}, context.Cause(ctx)
 			case report.Result.Told == 0:
-				return bench.Tuned{}, &exitError{exitNoValid, errors.New("no candidate was evaluated before the budget ended: give a longer --budget")}
+				return bench.Tuned{}, &exitError{exitNoValid, fmt.Errorf("no candidate was evaluated before the budget ended: checking and timing the baseline took all of it; give --budget %s or more", longer(o.Budget.Wall))}
 			case report.Schedule == nil:
 				return bench.Tuned{}, &exitError{exitNoValid, tune.ErrNoValid}
 			}
@@ -103,9 +105,18 @@ func (a *app) benchKernel(c *cobra.Command) {
 	}
 }
 
+// longer returns a budget that is likely to be enough where another one was not: four times as long, in whole seconds.
+func longer(budget time.Duration) string {
+	text := max((4 * budget).Round(time.Second), time.Minute).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	return text
+}
+
 // showShape makes a run, one of several, show its progress: on a terminal in a line that changes, with how long all of them will
 // take, or as events; elsewhere the name alone. end removes the line.
-func (a *app) showShape(o *tune.Options, before, of int, quiet bool) (end func()) {
+func (a *app) showShape(o *session.NewRun, before, of int, quiet bool) (end func()) {
 	if quiet || a.width == nil && a.events == nil {
 		if !quiet {
 			o.Start = func(s tune.Start) { fmt.Fprintf(a.stderr, "%s %s\n", s.Settings.Kernel, s.Settings.Shape) }
@@ -144,11 +155,17 @@ func (a *app) runKernelBench(c *cobra.Command, b bench.Peers, asJSON, quiet bool
 	n := newNotice(a, quiet)
 	n.brief = true
 	b.Measuring = n.turns
+	b.Failed = func(err error) {
+		n.end()
+		if !quiet {
+			fmt.Fprintf(a.stderr, "  %s\n", inWords(err, true))
+		}
+	}
 	err = b.Run(c.Context(), func(r bench.Row) error {
 		n.end()
 		rows = append(rows, r)
 		if !quiet {
-			fmt.Fprintf(a.stderr, "  %s after %d evaluations, %.2f × %s\n", speed(r), r.Evaluations, r.Ratio, r.BestPeer)
+			fmt.Fprintf(a.stderr, "  %s after %s, %.2f × %s\n", speed(r), plain.Count(r.Evaluations, "evaluation"), r.Ratio, r.BestPeer)
 			for _, name := range slices.Sorted(maps.Keys(r.LeftOut)) {
 				fmt.Fprintf(a.stderr, "  without %s: %s\n", name, r.LeftOut[name])
 			}

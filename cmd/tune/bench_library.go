@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tune/internal/plain"
 	"tune/results/library"
 )
 
@@ -73,7 +74,7 @@ func (a *app) printBeside(results []library.BesideResult) error {
 		if i > 0 {
 			fmt.Fprintln(a.stdout)
 		}
-		fmt.Fprintf(a.stdout, "%s at %d shapes\n\n", r.Function, len(r.Rows))
+		fmt.Fprintf(a.stdout, "%s at %s\n\n", r.Function, plain.Count(len(r.Rows), "shape"))
 		w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
 		fmt.Fprintln(w, "| beside\t| shapes\t| geometric mean\t| 5th percentile\t| worst\t| not slower at\t|")
 		fmt.Fprintln(w, "| ---\t| ---:\t| ---:\t| ---:\t| ---:\t| ---:\t|")

@@ -38,6 +38,11 @@ func (f *measuredFlags) check() ([]uint64, error) {
 	if len(f.data) == 0 {
 		return nil, errors.New("--data is missing: want files of measurements, or a folder of them")
 	}
+	return f.checkRest()
+}
+
+// checkRest is check for a command that needs no data.
+func (f *measuredFlags) checkRest() ([]uint64, error) {
 	if err := atLeastOne("jobs", f.jobs); err != nil {
 		return nil, err
 	}
@@ -61,9 +66,12 @@ func checkPatterns(patterns string) error {
 // folders beside those of the flags.
 func onMeasured[R any](a *app, f *measuredFlags, more []string, counts string,
 	run func(spaces []bench.DataSpace, observe func(done, total int)) (R, error), show func(R) error) error {
-	spaces, err := a.readSpaces(append(f.data, more...), f.spaces, f.jobs)
-	if err != nil {
-		return err
+	var spaces []bench.DataSpace
+	if files := append(f.data, more...); len(files) > 0 {
+		var err error
+		if spaces, err = a.readSpaces(files, f.spaces, f.jobs); err != nil {
+			return err
+		}
 	}
 	observe, end := a.counter(counts)
 	r, err := run(spaces, observe)

@@ -16,7 +16,7 @@ import (
 
 func (a *app) benchObjectivesCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "objectives --data FILE [FILE...]",
+		Use:   "objectives {--data FILE [FILE...] | --knobs}",
 		Short: "Compare strategies for several objectives by the fronts that they find",
 		Long: `objectives searches measured spaces for two numbers at once: the cost, and another number that the file has of each configuration, which
 --second names:
@@ -27,9 +27,13 @@ evaluations the front that it found is judged by its hypervolume, as a share of 
 count as logarithms where all are above 0, along the range of the true front; the reference point lies a tenth of that range beyond its
 worst ends. A configuration that failed counts as an evaluation. The result does not depend on --jobs.
 
+--knobs adds three tasks that need no file: a softmax, a product of matrices and a solver, whose knobs trade accuracy for work. The two
+numbers are a count of operations and the largest error. Both are computed, so that every machine has the same tasks.
+
 With --rows, the JSON has all points of each task, so that other programs can search the same tasks; docs/scripts/objectives.py does so
 with Optuna's NSGA-II. Files may be folders, and more may follow the first.`,
 		Example: `  tune bench objectives --data tuning-data --seeds 20
+  tune bench objectives --knobs --strategies random,nsga2
   tune bench objectives --data tuning-data --second compile,spread --strategies auto,nsga2:population=50
   tune bench objectives --data tuning-data --json --rows > objectives.json`,
 		Args: cobra.ArbitraryArgs,
@@ -39,11 +43,17 @@ with Optuna's NSGA-II. Files may be folders, and more may follow the first.`,
 	flags.add(c, 2, "searches")
 	c.Flags().IntSliceVar(&b.Evaluations, "evals", []int{100, 200, 500}, "`numbers` of evaluations, ascending")
 	c.Flags().StringSliceVar(&b.Second, "second", nil, "`columns` that are the second number, each in a task of its own (default: the first of the list that a file has)")
+	knobs := c.Flags().Bool("knobs", false, "search three kernels with knobs for accuracy too, which need no file")
 	names := c.Flags().StringSlice("strategies", []string{"random", "nsga2", "auto"}, "`strategies` to compare; those with constants as in nsga2,nsga2:population=50")
 	c.Flags().BoolVar(&b.Rows, "rows", false, "with --json: print the points of all tasks too")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var err error
-		if b.Seeds, err = flags.check(); err != nil {
+		if *knobs && len(flags.data)+len(args) == 0 {
+			b.Seeds, err = flags.checkRest()
+		} else {
+			b.Seeds, err = flags.check()
+		}
+		if err != nil {
 			return usage(err)
 		}
 		if b.Strategies, err = strategyTexts(*names); err != nil {
@@ -56,10 +66,18 @@ with Optuna's NSGA-II. Files may be folders, and more may follow the first.`,
 			return usage(errors.New("--rows: only JSON has them: give --json too"))
 		}
 		b.Jobs = flags.jobs
-		return onMeasured(a, &flags, args, "searches", func(spaces []bench.DataSpace, observe func(done, total int)) (*bench.ObjectivesReport, error) {
+		run := func(spaces []bench.DataSpace, observe func(done, total int)) (*bench.ObjectivesReport, error) {
 			b.Spaces, b.Observe = spaces, observe
+			if *knobs {
+				more, err := bench.Knobs()
+				if err != nil {
+					return nil, err
+				}
+				b.Spaces = append(b.Spaces, more...)
+			}
 			return b.Run(c.Context())
-		}, func(r *bench.ObjectivesReport) error { return a.printObjectives(r, b.Evaluations) })
+		}
+		return onMeasured(a, &flags, args, "searches", run, func(r *bench.ObjectivesReport) error { return a.printObjectives(r, b.Evaluations) })
 	}
 	return c
 }

@@ -43,8 +43,8 @@ Tuner and T4 files can.`,
 		if _, err := strategies.Parse(*strategy); err != nil {
 			return usage(fmt.Errorf("--strategy: %w", err))
 		}
-		if err := present(*data); err != nil {
-			return usage(fmt.Errorf("--data: %w", err))
+		if err := noData(*data); err != nil {
+			return fmt.Errorf("--data: %w", err)
 		}
 		reading := a.work("reading "+*data, a.quiet)
 		k, err := recorded.LoadObserved(*data, reading.step)

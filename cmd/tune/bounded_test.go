@@ -128,6 +128,9 @@ func TestFilesAreBounded(t *testing.T) {
 			if err := make(path); err != nil {
 				t.Fatal(err)
 			}
+			if strings.Contains(name, "/") {
+				writeText(t, at(kind+"-"+strings.ReplaceAll(name, "/", "-")+"/run.json"), "{}")
+			}
 		}
 	}
 	for _, c := range []struct {

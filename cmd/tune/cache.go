@@ -29,10 +29,15 @@ func (a *app) versionCommand() *cobra.Command {
 				Platform string `json:"platform"`
 			}{tune.Version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 		}
-		_, err := fmt.Fprintf(a.stdout, "tune %s, %s, %s/%s\n", tune.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		_, err := fmt.Fprintln(a.stdout, versionText())
 		return err
 	}
 	return c
+}
+
+// versionText is the version of tune, and with what it was built.
+func versionText() string {
+	return fmt.Sprintf("tune %s, %s, %s/%s", tune.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 func (a *app) cacheCommand() *cobra.Command {

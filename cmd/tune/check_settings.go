@@ -1,38 +1,15 @@
 package main
 
 import (
-	"bytes"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
-	"tune/internal/files"
 	"tune/kernels"
 	"tune/kernels/recorded"
 	"tune/kernels/user"
 	"tune/space"
 )
-
-// settingsIn reports whether a file holds settings, or has their name, and no kernel.
-func settingsIn(path string) (found bool) {
-	data, err := files.Read(path, files.YAML)
-	if err != nil || user.IsKernel(data) {
-		return false
-	}
-	var doc yaml.Node
-	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc); err != nil || doc.Content[0].Kind != yaml.MappingNode {
-		return false // what reads a kernel says what is wrong
-	}
-	for i := 0; i < len(doc.Content[0].Content); i += 2 {
-		if slices.Contains(settingKeys(), doc.Content[0].Content[i].Value) {
-			return true
-		}
-	}
-	return filepath.Base(path) == configName
-}
 
 // checkSettings examines a file of settings: each of them, and the kernel and the shape that they name.
 func (a *app) checkSettings(c *cobra.Command, path string) (*checkReport, error) {

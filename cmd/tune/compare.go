@@ -45,7 +45,7 @@ The shapes must be the same. --shape builds both at one shape, whatever they wer
 
 With --fail-over 5% the exit code is 1 if B is proven to cost over 5 % more than A: even the end of the interval that favours B
 says so. If the two could not be compared well enough to tell, the exit code is 4, as with tune guard, so that a test does not pass
-for want of measurements.
+only because too little was measured.
 
 Exit codes: 0 compared; 1 B is slower than --fail-over allows, or A or B is wrong, or cannot be read or built; 2 wrong usage, or the
 two are not of one kernel and shape; 4 with --fail-over, it cannot tell; 130 interrupted.` + aboutConsent,
@@ -59,7 +59,7 @@ two are not of one kernel and shape; 4 with --fail-over, it cannot tell; 130 int
 	c.Flags().BoolVar(&with.recorded, "recorded", false, "compare what the files say, and build and run nothing")
 	c.Flags().StringVar(&with.failOver, "fail-over", "", "exit with 1 if B is proven to cost more than A by over a `share`, such as 5%, and with 4 if that cannot be told")
 	c.Flags().StringVar(&with.limit, "limit", "1m", "roughly how long the measurement may take, a `time` with a unit")
-	c.Flags().StringVar(&with.shape, "shape", "", "build both at this `shape` of the kernel, name=value,…")
+	c.Flags().Var((*shapeFlag)(&with.shape), "shape", "build both at this `shape` of the kernel, name=value,…")
 	c.Flags().StringVarP(&with.config, "config", "c", "", "build both with your own kernel in this YAML `file`")
 	c.Flags().StringVar(&with.data, "data", "", "take the costs of both from this `file` of measurements, for schedules of the kernel recorded")
 	asJSON, quiet := a.outputFlags(c)
@@ -207,6 +207,7 @@ func adviseCompare(err error) error {
 	_, given := errors.AsType[*catalog.GivenError](err)
 	_, unknown := errors.AsType[*kernels.UnknownError](err)
 	program, ofProgram := errors.AsType[*catalog.ProgramError](err)
+	missing, lost := errors.AsType[*catalog.MissingError](err)
 	switch {
 	case different && mismatch.What == "shape":
 		return usage(fmt.Errorf("%w: build both at one shape with --shape, or see what the files say with --recorded", err))
@@ -220,6 +221,8 @@ func adviseCompare(err error) error {
 		return err
 	case ofProgram:
 		return fmt.Errorf("%w: let it call tune.Compare; --recorded compares what the files say", program)
+	case lost:
+		return fmt.Errorf("%w; --recorded compares what the files say", missing)
 	case faulty, unknown:
 		return fmt.Errorf("%w; --recorded compares what the files say", err)
 	}
@@ -300,10 +303,10 @@ func printCosts(a *app, c *tune.Comparison) {
 		fmt.Fprintf(w, "checked   both %s\n", a)
 	}
 	if slices.Equal(c.A.Weak, c.B.Weak) {
-		printWeak(w, "", c.A.Weak)
+		printWeak(w, underChecked, c.A.Weak)
 	} else {
-		printWeak(w, "A: ", c.A.Weak)
-		printWeak(w, "B: ", c.B.Weak)
+		printWeak(w, underChecked+"A: ", c.A.Weak)
+		printWeak(w, underChecked+"B: ", c.B.Weak)
 	}
 	for _, side := range []struct {
 		name string

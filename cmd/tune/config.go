@@ -269,6 +269,8 @@ func strayFlag(c *cobra.Command, arg string) string {
 		return meant("format")
 	case has("output") && filepath.Ext(arg) != "" && serr != nil:
 		return meant("output")
+	case has("out") && serr == nil && runOf(arg) != "":
+		return fmt.Sprintf(" (did you mean --out %s?)", filepath.Dir(runOf(arg)))
 	case has("out") && serr == nil && info.IsDir():
 		return meant("out")
 	}
@@ -355,9 +357,9 @@ func folderFault(path, command string) error {
 	case 0:
 		return nil
 	case 1:
-		return fmt.Errorf("%s is a folder: for the kernel in it write '%s %s'", path, command, found[0])
+		return ofFile(fmt.Errorf("%s is a folder: for the kernel in it write '%s %s'", path, command, found[0]))
 	default:
-		return fmt.Errorf("%s is a folder with several kernels: write '%s FILE' with one of %s", path, command, strings.Join(found, ", "))
+		return ofFile(fmt.Errorf("%s is a folder with several kernels: write '%s FILE' with one of %s", path, command, strings.Join(found, ", ")))
 	}
 }
 
@@ -395,5 +397,5 @@ func otherEnding() string {
 func addRunSettings(flags *pflag.FlagSet) (config *string) {
 	addSettings(flags, slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" || key == "db" })...)
 	addDB(flags)
-	return flags.StringP("config", "c", "", "`FILE|PRESET` with settings: a YAML file, which may describe your own kernel (see tune init), or a preset (see tune list presets), which may stand in the file that is run")
+	return flags.StringP("config", "c", "", "`FILE|PRESET` to take settings from: a YAML file, which may describe your own kernel (see tune init), or the name of a preset (see tune list presets), also of one in the file that is run")
 }

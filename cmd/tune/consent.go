@@ -51,6 +51,11 @@ func (a *app) mayRun(k *user.Kernel, dir string, yes bool) error {
 	if strange == nil {
 		return nil
 	}
+	if hasJournal(dir) {
+		if _, err := results.Look(dir); err != nil {
+			return err // it would be the answer after a yes too
+		}
+	}
 	fmt.Fprintf(a.stderr, "%s is not known to be made here: %v. Its kernel %s\n", dir, strange, k.Info().Name)
 	for _, line := range k.Plan() {
 		fmt.Fprintf(a.stderr, "  %s\n", line)

@@ -21,11 +21,8 @@ func (a *app) adoptData(set *settings, named bool) error {
 	case set.kernel != recorded.Name:
 		return set.blame("data", fmt.Errorf("kernel %s does not take measurements: they are for %s", set.kernel, recorded.Name))
 	}
-	if err := present(set.data); err != nil {
+	if err := noData(set.data); err != nil {
 		return set.blame("data", err)
-	}
-	if isRunDir(set.data) {
-		return set.blame("data", fmt.Errorf("%s is a run, and no file of measurements: 'tune export %[1]s --format recorded -o FILE' makes one of it", set.data))
 	}
 	k, err := recorded.Load(set.data)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -44,18 +45,11 @@ The input may be compressed with gzip; the output is if its name ends in .gz.`,
 		if slices.Contains(tables, endingOf(strings.TrimSuffix(*output, ".gz"))) {
 			return usage(fmt.Errorf("--output: %s: import writes a space as YAML, and measurements as JSON: write a file that ends in .yaml, .json or .json.gz", *output))
 		}
-		if err := present(args[0]); err != nil {
+		if isRunDir(args[0]) {
+			return ofFile(fmt.Errorf("%s is a run, and no file: to convert it, use 'tune export %[1]s --format recorded'", args[0]))
+		}
+		if err := cmp.Or(takes(args[0], wantsForeign), noImport(args[0])); err != nil {
 			return err
-		}
-		info, err := os.Stat(args[0])
-		if err != nil {
-			return err
-		}
-		if info.IsDir() {
-			return usage(fmt.Errorf("%s is not a file: to convert a run, use 'tune export %s --format recorded'", args[0], args[0]))
-		}
-		if err := noImport(args[0]); err != nil {
-			return usage(err)
 		}
 		w := a.work("importing "+args[0], *quiet)
 		defer w.end()

@@ -98,7 +98,7 @@ func (a *app) remember(ctx context.Context, path, dir string) {
 		err = index.Add(ctx, dir)
 	}
 	if err != nil {
-		a.note(fmt.Sprintf("note: the run is not in the index of runs: %v", err))
+		a.note(fmt.Sprintf("note: the run is not in the index of runs: %s", inWords(err, false)))
 	}
 }
 
@@ -116,7 +116,7 @@ func (a *app) keepRoofs(ctx context.Context, path string, roofs []native.Roof) {
 		}
 	}
 	if err != nil {
-		a.note(fmt.Sprintf("note: the roofs are not in the index of runs: %v", err))
+		a.note(fmt.Sprintf("note: the roofs are not in the index of runs: %s", inWords(err, false)))
 	}
 }
 
@@ -137,6 +137,9 @@ func (a *app) expandFrom(c *cobra.Command, set settings, path string, from []str
 		}
 		if path == "" {
 			return nil, usage(fmt.Errorf("--from db: %w, or name runs instead", noIndex(c.Flags(), set)))
+		}
+		if err := namedIndex(set, path); err != nil {
+			return nil, err
 		}
 		index, err := db.OpenExisting(ctx, path)
 		if err != nil {
@@ -176,7 +179,7 @@ one that is proven faster than its baseline comes before others, and then the on
 		}
 		k, shape, done, err := a.kernelAt(args[0], set)
 		if err != nil {
-			return err
+			return a.namedOwn(c, set, args[0], err)
 		}
 		defer done()
 		index, err := a.index(c, set)
@@ -199,13 +202,47 @@ one that is proven faster than its baseline comes before others, and then the on
 	return c
 }
 
+// namedOwn says of the name of a kernel that does not come with tune, and that runs in the index have, what to write instead. Any other error
+// stays as it is.
+func (a *app) namedOwn(c *cobra.Command, set settings, name string, err error) error {
+	if _, unknown := errors.AsType[*kernels.UnknownError](err); !unknown {
+		return err
+	}
+	index, ierr := a.index(c, set)
+	if ierr != nil {
+		return err
+	}
+	defer index.Close()
+	if list, lerr := index.List(c.Context(), db.Filter{Kernel: name, Most: 1}); lerr != nil || len(list) == 0 {
+		return err
+	}
+	return ofFile(fmt.Errorf("%[1]s does not come with tune: write the file that describes it, 'tune best FILE', or list its runs by 'tune db list --kernel %[1]s'", plain.Line(name)))
+}
+
 // index opens the index for a command that cannot do without.
 func (a *app) index(c *cobra.Command, set settings) (*db.DB, error) {
 	path, err := a.neededIndex(c.Flags(), set)
 	if err != nil {
 		return nil, err
 	}
+	if err := namedIndex(set, path); err != nil {
+		return nil, err
+	}
 	return db.OpenExisting(c.Context(), path)
+}
+
+// namedIndex refuses a file of the index that the settings name, where it is not there or is a folder.
+func namedIndex(set settings, path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case set.from["db"] == "":
+		return nil // it is the usual one
+	case err == nil && info.IsDir():
+		return set.blame("db", fmt.Errorf("%s is a folder: name the file of an index of runs", path))
+	case err != nil && errors.Is(err, fs.ErrNotExist):
+		return set.blame("db", fmt.Errorf("%w: 'tune db rebuild DIR' makes an index of runs there", present(path)))
+	}
+	return nil
 }
 
 func (a *app) printBest(b db.Answer, asked string) error {

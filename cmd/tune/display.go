@@ -354,10 +354,10 @@ func (d *display) line() line {
 	}
 	toGo := ""
 	if n := d.budget.Evaluations; n > 0 {
-		toGo = fmt.Sprintf(" · %d to go", max(n-d.last.Known, 0))
+		toGo = " · " + plain.Number(float64(max(n-d.last.Known, 0))) + " to go"
 	}
 	return line{
-		{d.prefix, 7}, {label + " " + best, stays}, {ratio, 6}, {fmt.Sprintf(" · %d evaluated", d.last.Known), 5}, {fmt.Sprintf(", %.*f/s", decimals, rate), 2},
+		{d.prefix, 7}, {label + " " + best, stays}, {ratio, 6}, {" · " + plain.Number(float64(d.last.Known)) + " evaluated", 5}, {fmt.Sprintf(", %.*f/s", decimals, rate), 2},
 		{fmt.Sprintf(" · %.0f%% valid", valid), 3}, {toGo, 7}, {d.timeLeft(spent), 8}, {simulated, 4}, {workers, 4},
 	}
 }

@@ -91,6 +91,7 @@ func TestLine(t *testing.T) {
 		{"no budget", startOf(0, 0, 0, 0), time.Second, searchEventOf(10, 10, 6000), "best seen 6,000 cycles (0.50× as fast) · 10 evaluated, 10/s · 100% valid"},
 		// What earlier sittings evaluated counts, but not for the rate; their time counts for what is left.
 		{"resumed", startOf(time.Minute, 0, 100, 20*time.Second), 10 * time.Second, searchEventOf(150, 75, 1500), "best 1,500 cycles (2.00× as fast) · 150 evaluated, 5.0/s · 50% valid · 30s left"},
+		{"thousands", startOf(0, 12000, 0, 0), 100 * time.Second, searchEventOf(3506, 3506, 1500), "best 1,500 cycles (2.00× as fast) · 3,506 evaluated, 35/s · 100% valid · 8,494 to go"},
 		{"over", startOf(time.Second, 5, 0, 0), time.Minute, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 0.2/s · 90% valid · 0 to go"},
 		{"a cost of nothing", startOf(0, 0, 0, 0), time.Second, search.Event{Known: 1, Valid: 1, Best: search.Best{Outcome: space.Outcome{Status: space.OK}}}, "best 0 cycles · 1 evaluated, 1.0/s · 100% valid"},
 	} {
@@ -212,7 +213,7 @@ func TestTooFewPairs(t *testing.T) {
 	}
 	few.By = "ada"
 	out.Reset()
-	if printMeasured(&out, few); !strings.Contains(out.String(), "unverified: repeat the measurement on a quiet machine with 'tune resume DIR --workers URL'\n") {
+	if printMeasured(&out, few); !strings.Contains(out.String(), "unverified: repeat the measurement on a quiet machine with 'tune measure DIR --workers URL'\n") {
 		t.Errorf("it says:\n%s", out.String())
 	}
 	few.By, few.Verdict, few.RatioInterval, few.IndistinctFrom, few.TooFewPairs = "", space.Faster, &[2]float64{1.9, 2.1}, []string{"a=3"}, []string{"a=4"}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,7 +26,7 @@ func (a *app) explainCommand() *cobra.Command {
 schedule, and how far its own schedule is from that bound. Give a point as text, as runs print it, or give the schedule or
 directory of a run, which also determine kernel and shape.
 
-Of a run of any other kernel, your own ones too, explain shows how its best point is built, its metrics, the best cost with one
+For a run of any other kernel, also your own, explain shows how its best point is built, its metrics, the best cost with one
 parameter at its default, and the least cost with each value of each parameter, those that matter most first. Where a kernel in C
 states its operations or bytes, explain also shows their share of what this processor reaches (see tune machine). It compiles and runs nothing of the run.
 
@@ -61,6 +62,8 @@ wrong pass is named.`,
 		k, err := a.catalog(false).Lookup(kernel)
 		if _, serr := os.Stat(args[0]); err != nil && serr == nil {
 			return fmt.Errorf("%s: %w", args[0], err)
+		} else if err != nil && isYAML(kernel) {
+			return usage(fmt.Errorf("--kernel: %s is the file of a kernel: 'tune run %[1]s' tunes it, and 'tune explain DIR' explains that run", kernel))
 		} else if err != nil {
 			return set.blame("kernel", err)
 		}
@@ -101,12 +104,32 @@ func runOf(arg string) string {
 	return dir
 }
 
-// noRun refuses a YAML file, which describes a kernel or settings, where a run is wanted.
+// noRun refuses a YAML file, which describes a kernel or settings, and a file of a run, where a run is wanted.
 func noRun(arg string) error {
-	if _, err := os.Stat(arg); err != nil || !isYAML(arg) {
+	info, err := os.Stat(arg)
+	switch {
+	case err != nil || info.IsDir():
+		return nil
+	case isSource(arg) && fileOfRun(arg) == nil || isProse(arg) && !isRunDir(filepath.Dir(arg)):
+		return ofFile(fmt.Errorf("%s is neither YAML nor JSON: want the directory of a run (see tune runs), or a file with results", arg))
+	case !isYAML(arg):
+		return fileOfRun(arg)
+	}
+	return ofFile(fmt.Errorf("%s is a YAML file, and no result of a run: give the directory of a run (see tune runs), or the %s in it", arg, tune.ScheduleName))
+}
+
+// fileOfRun refuses a file in the directory of a run where the run is wanted; nil for the schedule, which stands for the run, and for files
+// that the run has not written.
+func fileOfRun(arg string) error {
+	dir, name := filepath.Split(filepath.Clean(arg))
+	dir = filepath.Clean(dir)
+	if info, err := os.Stat(arg); err != nil || info.IsDir() || name == tune.ScheduleName || !isRunDir(dir) && !hasJournal(dir) {
 		return nil
 	}
-	return usage(fmt.Errorf("%s is a YAML file, and no result of a run: give the directory of a run (see tune runs), or the %s in it", arg, tune.ScheduleName))
+	if !results.IsOfRun(name) {
+		return nil
+	}
+	return ofFile(fmt.Errorf("%s is a file of a run: name the directory of the run, %s", arg, dir))
 }
 
 // explains reports whether a kernel has a generator that explains what it builds.

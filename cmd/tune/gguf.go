@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -26,6 +27,12 @@ file is read.`,
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		if err := present(args[0]); err != nil {
 			return usage(err)
+		}
+		if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+			return ofFile(fmt.Errorf("%s is a folder: want a GGUF file", args[0]))
+		}
+		if isSource(args[0]) || isYAML(args[0]) || isProse(args[0]) {
+			return ofFile(fmt.Errorf("%s is text: want a GGUF file", args[0]))
 		}
 		f, err := gguf.Open(args[0])
 		if err != nil {

@@ -39,7 +39,7 @@ that came nearest to it there.
 With --against OTHER, another schedule or run directory of the same kernel and shape, each is measured in turns with that instead. OTHER
 is built from its own copy, whatever --config says.
 
-Exit codes: 0 all hold; 1 one is slower, wrong, or cannot be built; 4 the time was too short to tell of one, and guard says how much would
+Exit codes: 0 all hold; 1 one is slower, wrong, or cannot be built; 4 for one the time was too short to tell, and guard says how much would
 be enough; 2 wrong usage; 130 interrupted.` + aboutConsent,
 		Example: `  tune guard runs/gemm-f32-20260102-150405-1
   tune guard kernels/*/best.json --slack 3% --limit 30s --format md
@@ -239,7 +239,7 @@ func (a *app) printGuarded(all []*schedule.Guarded) error {
 		fmt.Fprintf(w, "guarded   %s\nkernel    %s\nagainst   %s\n", g.Name, plain.Line(strings.TrimSpace(g.Kernel+" "+g.Shape)), plain.Line(g.Against))
 		if g.Checked != "" {
 			fmt.Fprintf(w, "checked   %s\n", g.Checked)
-			printWeak(w, "", g.Weak)
+			printWeak(w, underChecked, g.Weak)
 		}
 		if g.CompilerNow != "" {
 			fmt.Fprintf(w, "compiler  %s%s\n", plain.Line(g.CompilerNow), compilerThen(g))

@@ -65,8 +65,8 @@ var (
 // guideTimes shortens what the guide shows, so that the test is done in a minute. What needs the network is replaced by what the
 // clone has, and what takes 20 minutes by a check of its file.
 var guideTimes = strings.NewReplacer("--strategy grid --evals 14", "--strategy grid --start LANES=32 --evals 3", "--strategy grid --evals 18", "--strategy grid --evals 3",
-	"--budget 30s", "--evals 2", "--limit 20s", "--limit 4s", "--seeds 20", "--seeds 3", "--evals 40", "--evals 5", "--evals 6 --dir runs/wide", "--evals 2 --dir runs/wide",
-	"--evals 8 --dir runs/replayed", "--evals 2 --dir runs/replayed", "Budget: 30 * time.Second", "Budget: 10 * time.Second, Evaluations: 2", "go mod tidy", "cp REPO/go.sum .",
+	"--budget 30s", "--evals 2", "--limit 20s", "--limit 2s", "--seeds 20", "--seeds 3", "--evals 40", "--evals 5", "--evals 6 --dir runs/wide", "--evals 2 --dir runs/wide",
+	"--evals 8 --dir runs/replayed", "--evals 2 --dir runs/replayed", "Budget: 30 * time.Second", "Budget: 10 * time.Second, Evaluations: 2", "go mod tidy", "sed -n '/^require (/,/^)/p' REPO/go.mod >> go.mod && cp REPO/go.sum .",
 	"tune library products.yaml --budget 20m --out products-lib", "tune check products.yaml")
 
 // guideJobs are the sections of which every command is run.
@@ -121,7 +121,7 @@ func TestGuide(t *testing.T) {
 	}
 	dir := t.TempDir()
 	r := guideReader{dir: dir, repo: repo, left: map[string]int{}, skipped: map[string]bool{}, env: append(os.Environ(),
-		"XDG_CACHE_HOME="+filepath.Join(dir, ".cache"), "XDG_STATE_HOME="+filepath.Join(dir, ".state"), "TUNE_FINAL=200ms",
+		"XDG_CACHE_HOME="+sharedCache, "XDG_STATE_HOME="+filepath.Join(dir, ".state"), "TUNE_FINAL=200ms",
 		"GOCACHE="+strings.TrimSpace(string(cache)), "GOFLAGS=-mod=mod", "GOPROXY=off")}
 	commands := map[string]int{}
 	for _, step := range guideSteps(string(text)) {

@@ -25,8 +25,8 @@ tasks:
     function: one
     variants: 2
     representatives: 2
-    held_out: 2
-    samples: 2
+    held_out: 1
+    samples: 1
     shapes: [{n: 40}, {n: 900}]
     ranges: {n: {from: 1, to: 1000}}
   - {kernel: fill.yaml, function: two, variants: 1, shapes: [{n: 7}]}

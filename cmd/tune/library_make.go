@@ -44,9 +44,11 @@ measures more shapes. The budget counts the time of all sessions together.
 With blas: true in the file, the library is also a BLAS for products of float32, cblas_sgemm and sgemm_: programs that are linked to
 another one call it by LD_PRELOAD. Its functions are nn and nt.
 
-Kernels that can be called at any shape: gemm-f32, elementwise-f32, rowwise without rope and q8, and your own in C. A task names yours
-by its file, such as kernel: mine.yaml. Sizes that the function takes as arguments are those that calls differ in, and others stand
-under fixed. What you compare results with becomes the plain form.` + aboutConsent,
+Kernels that can be called at any shape: gemm-f32, gemm-bf16, gemm-f16, gemm-i8, qgemm, elementwise-f32, rowwise, attention, and your
+own in C or C++.
+Weights that variants take in a layout of theirs are laid out once, by a function of the library. A task names your kernel
+by its file, such as kernel: mine.yaml. A size that your function takes as an argument may differ from call to call; all others stand
+under fixed. Your reference becomes the plain form, which runs where no variant may.` + aboutConsent,
 		Example: "  tune library configs/libraries/sgemm.yaml --budget 30m --out lib\n  tune library mine.yaml --out lib --update --budget 5m",
 		Args:    exactly(1, "the file of a library, such as mine.yaml"),
 	}
@@ -175,9 +177,7 @@ func (a *app) showLibrary(r *library.Report, asJSON bool) error {
 		if f.Plain > 0 {
 			fmt.Fprintf(a.stdout, "note       at %s of them the plain form runs, because a constraint of the kernel leaves out the variant: more representatives near them find one\n", plain.Count(f.Plain, "shape"))
 		}
-		for _, weak := range f.Weak {
-			fmt.Fprintf(a.stdout, "note       a passed check proves little: %s\n", weak)
-		}
+		printWeak(a.stdout, "note       a passed check proves little: ", f.Weak)
 		if c := f.Certificate; c != nil {
 			fmt.Fprintf(a.stdout, "certified  at %d other shapes: mean regret %s [%s, %s], 95th percentile %s, worst %s\n",
 				c.Shapes, share(c.Mean[0]), share(c.Mean[1]), share(c.Mean[2]), share(c.P95[0]), share(c.Worst[0]))
@@ -258,9 +258,7 @@ func (a *app) verifyLibrary(ctx context.Context, dir string, checks int, yes, as
 	fmt.Fprintf(a.stdout, "ok      %s are what the measurements make\n", plain.Count(v.Files, "file"))
 	fmt.Fprintf(a.stdout, "ok      %s of %s, right in %s\n", plain.Count(v.Variants, "variant"), plain.Count(v.Functions, "function"), plain.Count(v.Checks, "check"))
 	for _, function := range slices.Sorted(maps.Keys(v.Weak)) {
-		for _, weak := range v.Weak[function] {
-			fmt.Fprintf(a.stdout, "note    a passed check of %s proves little: %s\n", function, weak)
-		}
+		printWeak(a.stdout, "note    a passed check of "+function+" proves little: ", v.Weak[function])
 	}
 	return nil
 }

@@ -27,20 +27,21 @@ func (a *app) lookup(name string) (kernels.Kernel, error) {
 		}
 	}
 	if found := kernelsIn(name); len(found) > 0 {
-		return nil, fmt.Errorf("%w; for the kernel in the folder %s write %s", err, name, strings.Join(found, " or "))
+		return nil, ofFile(fmt.Errorf("%s is a folder: for the kernel in it write %s", name, strings.Join(found, " or ")))
 	}
 	info, serr := os.Stat(name)
 	switch {
 	case isRunDir(name):
-		return nil, fmt.Errorf("%s is a run, and no kernel: 'tune resume %[1]s' continues it", name)
+		return nil, ofFile(fmt.Errorf("%s is a run, and no kernel: 'tune resume %[1]s' continues it", name))
 	case serr == nil && info.IsDir():
-		return nil, fmt.Errorf("%s is a folder without the file of a kernel: name a file, or a kernel of 'tune list'", name)
+		return nil, ofFile(fmt.Errorf("%s is a folder without the file of a kernel: name a file, or a kernel of 'tune list'", name))
 	case serr == nil && info.Mode().IsRegular():
-		if other := noKernel(name); other != nil {
+		kind := kindOf(name)
+		if other := kind.noKernel(name); other != nil {
 			return nil, other
 		}
-		if configPath(name) == name && describesKernel(name) {
-			return nil, fmt.Errorf("%s describes a kernel, but its name does not end in .yaml: rename it, or give it by --config", name)
+		if configPath(name) == name && kind == kindKernel {
+			return nil, ofFile(fmt.Errorf("%s describes a kernel, but its name does not end in .yaml: rename it, or give it by --config", name))
 		}
 		if configPath(name) == name {
 			return nil, notYAML(name)
@@ -52,7 +53,7 @@ func (a *app) lookup(name string) (kernels.Kernel, error) {
 
 // notYAML says that a file is not one that describes a kernel.
 func notYAML(path string) error {
-	return fmt.Errorf("%s is no YAML file, and a kernel of your own is described by one: 'tune init DIR' writes an example", path)
+	return ofFile(fmt.Errorf("%s is no YAML file, and a kernel of your own is described by one: 'tune init DIR' writes an example", path))
 }
 
 // describesKernel reports whether a file describes a kernel of the user's.
@@ -66,6 +67,9 @@ func present(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil // what reads it says what is wrong
 	}
+	if target, err := os.Readlink(path); err == nil {
+		return fmt.Errorf("%s is a link to %s, which is not there: mend the link, or name the file itself", path, target)
+	}
 	dir, ext := filepath.Dir(path), filepath.Ext(path)
 	endings := []string{ext}
 	if isYAML(path) {
@@ -77,7 +81,7 @@ func present(path string) error {
 		names, _ := filepath.Glob(filepath.Join(dir, "*"+ending)) // a pattern that is wrong matches nothing
 		for _, name := range names {
 			stem := strings.TrimSuffix(filepath.Base(name), ending)
-			if named[stem] == "" {
+			if _, err := os.Stat(name); err == nil && named[stem] == "" {
 				beside, named[stem] = append(beside, stem), filepath.Base(name)
 			}
 		}
@@ -95,9 +99,9 @@ func absent(path string) error {
 		return nil // what opens it says what is wrong
 	}
 	if strings.ContainsAny(path, "*?[") {
-		return fmt.Errorf("%s is a pattern that nothing matches: 'tune runs' lists the runs", path)
+		return usage(fmt.Errorf("%s is a pattern that nothing matches: 'tune runs' lists the runs", path))
 	}
-	return fmt.Errorf("%s is not a run: there is no file or folder of that name; 'tune runs' lists the runs", path)
+	return usage(fmt.Errorf("%s is not a run: there is no file or folder of that name; 'tune runs' lists the runs", path))
 }
 
 // nothingValid says why a run has no result.
@@ -125,6 +129,18 @@ func withoutResult(dir string) error {
 	return nothingValid(dir, run.Outcomes)
 }
 
+// mustBeRun returns an error where a folder is no run, or holds runs instead.
+func mustBeRun(dir string) error {
+	err := isRun(dir)
+	switch {
+	case err != nil || isRunDir(dir) || hasJournal(dir):
+		return err // what opens a damaged run says what is wrong
+	case results.CheckBegun(dir) != nil:
+		return ofFile(results.CheckBegun(dir))
+	}
+	return ofFile(fmt.Errorf("%s is not a run: it has no %s: 'tune runs' lists the runs", dir, results.SettingsName))
+}
+
 // isRun returns an error where a folder that should be a run holds runs instead. It lists them.
 func isRun(dir string) error {
 	list, err := results.List(dir)
@@ -140,5 +156,5 @@ func isRun(dir string) error {
 	if len(list) > most {
 		more = fmt.Sprintf(" and %d more, which 'tune runs --out %s' lists", len(list)-most, dir)
 	}
-	return fmt.Errorf("%s is a folder of runs, and no run itself: name one of %s%s", dir, strings.Join(names, ", "), more)
+	return ofFile(fmt.Errorf("%s is a folder of runs, and no run itself: name one of %s%s", dir, strings.Join(names, ", "), more))
 }

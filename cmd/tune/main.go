@@ -52,7 +52,7 @@
 //
 //	0    success: a candidate was found and verified, or the check passed
 //	1    tune failed, or the check failed, or B is slower than tune compare --fail-over allows, or what tune guard guards is slower
-//	2    usage: a wrong command, flag, key, type or unit, an unknown kernel, or a kernel's file that is not there
+//	2    usage: a wrong command, flag, key, type or unit, an unknown kernel, or a file or folder that is not there or is of another kind
 //	3    no valid candidate was found
 //	4    tune guard, or tune compare --fail-over, cannot tell
 //	130  interrupted; the best so far is exported, and the run can be resumed
@@ -64,6 +64,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -97,15 +98,21 @@ const (
 	exitInterrupted = 130
 )
 
-func main() {
+func main() { runOn(native.NewHost(native.HostOptions{})) }
+
+// runOn runs the command line of this process on a machine, and ends the process.
+func runOn(host *native.Host) {
 	began := processBegan(time.Now())
 	limitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the default handling returns, so that a second one ends tune at once.
 	context.AfterFunc(ctx, stop)
-	host := native.NewHost(native.HostOptions{})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	readers := watchReaders(cancel)
 	a := &app{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, environ: os.Environ(), began: began, host: host, table: all.Table(host),
+		stdin: os.Stdin, stdout: output{os.Stdout, readers, true}, stderr: output{os.Stderr, readers, false}, readers: readers,
+		environ: os.Environ(), began: began, host: host, table: all.Table(host),
 		shown: term.IsTerminal(int(os.Stdout.Fd())),
 	}
 	terminal := term.IsTerminal(int(os.Stderr.Fd()))
@@ -115,6 +122,9 @@ func main() {
 	}
 	code := a.run(ctx, os.Args[1:])
 	host.Close() // what it ends would end with tune
+	if readers.left() {
+		code = exitGone
+	}
 	os.Exit(code)
 }
 
@@ -172,6 +182,7 @@ type app struct {
 	// live is standard error for lines that change.
 	stdout, stderr io.Writer
 	raw, live      io.Writer
+	readers        *readers // of stdout and stderr; nil where nobody watches them
 	environ        []string
 	began          time.Time
 	host           *native.Host // that kernels in C are compiled and run on
@@ -199,9 +210,9 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks an error as the user's. One of the machine stays as it is.
+// usage marks an error as the user's. One of the machine stays as it is, and so does that of a file that must not be read.
 func usage(err error) error {
-	if err == nil || ofMachine(err) {
+	if err == nil || ofMachine(err) || errors.Is(err, fs.ErrPermission) {
 		return err
 	}
 	return &exitError{exitUsage, err}
@@ -248,13 +259,19 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	completionCommand(root)
-	err := singleDash(root, args)
+	err := cmp.Or(versionAlone(args), singleDash(root, args), withoutValue(root, args))
 	if err == nil {
 		err = root.ExecuteContext(ctx)
 	}
 	if err == nil {
+		err = a.readers.lost()
+	}
+	if err == nil {
 		a.conclude(exitOK, "")
 		return exitOK
+	}
+	if a.readers.left() {
+		return exitGone
 	}
 	code := exitFailed
 	if e, ok := errors.AsType[*exitError](err); ok {
@@ -265,7 +282,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	if interrupted(ctx, err) && errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
 	}
-	a.conclude(code, err.Error())
+	a.conclude(code, inWords(err, true))
 	if code == exitUsage && !inFile(err) && a.events == nil {
 		fmt.Fprintln(a.stderr, "Run 'tune help' for commands, flags and examples.")
 	}
@@ -290,13 +307,17 @@ func (a *app) root() *cobra.Command {
 checked against a reference before its cost counts. The best is exported together with what is needed to verify and
 reproduce it. With flags and no command, tune does what 'tune run' does.
 
-Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from --config, then from ./tune.yaml or, if it
-is the kernel, ./kernel.yaml, then from the tune.yaml in the user's config folder, then from the defaults. 'tune config' shows each
+A setting is taken from the first of these that has it: the flags, the environment (TUNE_BUDGET=1h), --config, ./tune.yaml,
+./kernel.yaml (if the run tunes the kernel in it), the tune.yaml in the user's config folder, the defaults. 'tune config' shows each
 setting with its source. Progress goes to standard error, results to standard output.
 
-Exit codes: 0 success, a candidate was found and verified or the check passed; 1 tune failed or the check failed, or
-B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards is slower; 2 wrong usage; 3 no valid candidate;
-4 'tune guard' or 'tune compare --fail-over' cannot tell; 130 interrupted (the best so far is exported, and the run can be resumed).`,
+Exit codes:
+  0    success: a candidate was found and verified, or the check passed
+  1    tune failed, or the check failed, or B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards is slower
+  2    wrong usage, or a file or folder that is not there or is of another kind
+  3    no valid candidate
+  4    'tune guard' or 'tune compare --fail-over' cannot tell
+  130  interrupted: the best so far is exported, and the run can be resumed`,
 		Example: `  tune --budget 1h
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --seed 7
   tune verify runs/treehash-20260102-150405-1/best.json`,
@@ -322,6 +343,7 @@ B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards 
 		SilenceErrors: true, SilenceUsage: true,
 		Version: tune.Version(),
 	}
+	root.SetVersionTemplate(versionText() + "\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(flagError(c, err)) })
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		return usage(cmp.Or(checkEnvironment(a.environ), emptyFlag(c.Flags())))
@@ -415,12 +437,28 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) < n:
+			if ofKernel(what) && describesKernel(kernelName) {
+				return usage(fmt.Errorf("%[1]s needs %[2]s: for the one here write '%[1]s %[3]s'", c.CommandPath(), what, kernelName))
+			}
 			return usage(fmt.Errorf("%s needs %s: %s", c.CommandPath(), what, strings.TrimSuffix(c.UseLine(), " [flags]")))
 		case len(args) > n:
 			return usage(fmt.Errorf("%s takes %s and nothing else, but got %q%s", c.CommandPath(), what, args[n], strayFlag(c, args[n])))
 		}
 		return nil
 	}
+}
+
+// ofKernel reports whether an argument, as exactly describes it, may be the file of a kernel.
+func ofKernel(what string) bool {
+	return strings.HasPrefix(what, "a kernel") || what == "the file of a kernel"
+}
+
+// versionAlone refuses what stands behind --version, which would be left out without a word.
+func versionAlone(args []string) error {
+	if len(args) < 2 || args[0] != "--version" && args[0] != "-v" {
+		return nil
+	}
+	return usage(fmt.Errorf("tune %s prints the version and takes nothing else, but got %q", args[0], args[1]))
 }
 
 // singleDash refuses the long name of a flag behind a single dash, as other programs take it: -budget is read as -b with the value udget.
@@ -437,6 +475,37 @@ func singleDash(root *cobra.Command, args []string) error {
 		if len(name) > 1 && strings.HasPrefix(arg, "-") && c.Flags().Lookup(name) != nil {
 			return usage(fmt.Errorf("unknown flag: -%s (did you mean --%[1]s?)", name))
 		}
+	}
+	return nil
+}
+
+// withoutValue refuses a flag that stands in the place of the value of the flag before it, which would be taken for the value.
+func withoutValue(root *cobra.Command, args []string) error {
+	c, _, err := root.Find(args)
+	if err != nil || len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		return nil // which says more, or completes a command line that is being written
+	}
+	for i, arg := range args[:max(len(args)-1, 0)] {
+		if arg == "--" {
+			break
+		}
+		f, next := flagOf(c, arg), args[i+1]
+		name, _, _ := strings.Cut(next, "=")
+		if f != nil && f.NoOptDefVal == "" && strings.HasPrefix(next, "--") && flagOf(c, name) != nil {
+			what, _ := pflag.UnquoteUsage(f)
+			return usage(fmt.Errorf("--%s needs a %s, and %s follows it: write a value between them", f.Name, what, name))
+		}
+	}
+	return nil
+}
+
+// flagOf returns the flag of a command that an argument is, by its long name or its letter; nil where it is none.
+func flagOf(c *cobra.Command, arg string) *pflag.Flag {
+	if name, long := strings.CutPrefix(arg, "--"); long {
+		return c.Flags().Lookup(name)
+	}
+	if letter, short := strings.CutPrefix(arg, "-"); short && len(letter) == 1 {
+		return c.Flags().ShorthandLookup(letter)
 	}
 	return nil
 }
@@ -461,12 +530,37 @@ func emptyFlag(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// longNames says which of the flags of a command a letter may stand for, as the end of a message.
-func longNames(letter string, names []string) string {
+// otherNames are the names that other programs have for flags of tune's, with those that each may stand for. Of a command that has none of
+// them, nothing is said.
+var otherNames = []struct{ names, flags []string }{
+	{[]string{"o", "output", "out", "save", "dest", "destination", "output-dir", "out-dir", "directory", "folder"}, []string{"output", "out", "dir"}},
+	{[]string{"t", "time", "timeout", "time-limit", "max-time", "duration", "seconds", "minutes"}, []string{"budget", "limit"}},
+	{[]string{"n", "iterations", "iters", "iter", "trials", "n-trials", "max-evals", "evaluations", "samples", "steps", "count", "number"}, []string{"evals"}},
+	{[]string{"threads", "parallel", "concurrency", "cores", "cpus", "procs", "nproc"}, []string{"jobs"}},
+	{[]string{"port", "host", "address", "addr", "bind"}, []string{"listen"}},
+	{[]string{"v", "verbose", "debug", "log", "log-level"}, []string{"show-output", "progress"}},
+	{[]string{"silent", "no-progress"}, []string{"quiet"}},
+	{[]string{"random-seed", "random-state", "rng"}, []string{"seed", "seeds"}},
+	{[]string{"algorithm", "algo", "method", "optimizer", "optimiser", "tuner"}, []string{"strategy", "strategies"}},
+	{[]string{"goal", "minimize", "minimise", "maximize", "maximise"}, []string{"objective"}},
+	{[]string{"size", "sizes", "dims", "dimensions", "problem-size"}, []string{"shape", "shapes"}},
+	{[]string{"threshold", "until", "stop"}, []string{"target"}},
+	{[]string{"force", "assume-yes", "y"}, []string{"yes"}},
+	{[]string{"settings", "preset", "configuration", "options"}, []string{"config"}},
+	{[]string{"warm-start", "initial", "previous", "resume-from"}, []string{"from", "start"}},
+	{[]string{"browser", "watch", "dashboard", "web"}, []string{"live"}},
+	{[]string{"format", "output-format"}, []string{"json"}},
+	{[]string{"database", "index"}, []string{"db"}},
+}
+
+// meantFlags says which of the flags of a command a name that other programs use may stand for, as the end of a message.
+func meantFlags(other string, names []string) string {
 	var like []string
-	for _, name := range []string{"output", "out", "dir"} {
-		if letter == "o" && slices.Contains(names, name) {
-			like = append(like, "--"+name)
+	for _, o := range otherNames {
+		for _, name := range o.flags {
+			if slices.Contains(o.names, other) && slices.Contains(names, name) {
+				like = append(like, "--"+name)
+			}
 		}
 	}
 	if len(like) == 0 {
@@ -475,10 +569,13 @@ func longNames(letter string, names []string) string {
 	return fmt.Sprintf(" (did you mean %s?)", strings.Join(like, " or "))
 }
 
+// ofRuns are the commands that go on with a run, or look at one.
+var ofRuns = []string{"resume", "replay", "measure"}
+
 // flagError says what is wrong with a flag in the words of users.
 func flagError(c *cobra.Command, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		want := map[string]string{"int": "a whole number", "bool": "true or false"}[bad.GetFlag().Value.Type()]
+		want := map[string]string{"int": "a whole number", "intSlice": "whole numbers with commas between them", "bool": "true or false"}[bad.GetFlag().Value.Type()]
 		if want != "" {
 			return fmt.Errorf("--%s: %s: want %s", bad.GetFlag().Name, quoted(bad.GetValue()), want)
 		}
@@ -495,12 +592,18 @@ func flagError(c *cobra.Command, err error) error {
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if unknown.GetSpecifiedShortnames() != "" {
-		return fmt.Errorf("%w%s", err, longNames(unknown.GetSpecifiedName(), names))
+		return fmt.Errorf("%w%s", err, meantFlags(unknown.GetSpecifiedName(), names))
 	}
 	for _, other := range c.Root().Commands() {
 		if other.IsAvailableCommand() && other.Name() == unknown.GetSpecifiedName() && c != other {
 			return fmt.Errorf("%w: it is a command, 'tune %s'", err, other.Use)
 		}
+	}
+	if called := kept(c.Root().Flags(), unknown.GetSpecifiedName()); called != "" && slices.Contains(ofRuns, c.Name()) {
+		return fmt.Errorf("%w: the run keeps its %s: leave it out, or start a new run", err, called)
+	}
+	if meant := meantFlags(unknown.GetSpecifiedName(), names); meant != "" {
+		return fmt.Errorf("%w%s", err, meant)
 	}
 	if n := space.Nearest(unknown.GetSpecifiedName(), names); n != "" {
 		return fmt.Errorf("%w (did you mean --%s?)", err, n)

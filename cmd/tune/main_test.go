@@ -21,16 +21,28 @@ import (
 
 	"tune/kernels/all"
 	"tune/kernels/native"
+	"tune/kernels/native/nativetest"
 	"tune/kernels/peers"
 )
 
 // gorace keeps the race detector, which would sleep for a second at the end of every process, from doing so.
 const gorace = "atexit_sleep_ms=0"
 
-// TestMain puts this binary on the path as tune, for scripts and for the tests that start processes.
+// disguises are what this binary is under the names of programs, for scripts and for the tests that start processes.
+var disguises = map[string]func(){
+	"tune": func() {
+		if os.Getenv(careful) != "" {
+			main()
+		}
+		runOn(nativetest.Hasty()) // which main has done otherwise, and neither returns
+	},
+	natsServer: serveNATS,
+}
+
+// TestMain puts this binary on the path as each of disguises.
 func TestMain(m *testing.M) {
 	tests := tidied{m, ""}
-	if filepath.Base(os.Args[0]) != "tune" {
+	if disguises[filepath.Base(os.Args[0])] == nil {
 		for key := range variables(os.Environ()) {
 			os.Unsetenv(variable(key))
 		}
@@ -42,10 +54,18 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		os.Setenv("XDG_DATA_HOME", tests.data)
+		sharedCache = filepath.Join(tests.data, "cache")
 	}
 	os.Setenv("GORACE", gorace)
-	testscript.Main(tests, map[string]func(){"tune": main})
+	testscript.Main(tests, disguises)
 }
+
+// careful is a variable of the environment. Where it is set, tune measures as its users' does. Elsewhere in these tests it does not wait
+// for its core to become fast, which it seldom is while other tests run. The script user sets it, and so does TestQuick.
+const careful = "TEST_CAREFUL"
+
+// sharedCache is the cache of the scripts and of the guide, so that what all of them need is compiled and measured once.
+var sharedCache string
 
 // tidied runs the tests with a folder for data of their own, so that no run enters itself in the index of the user.
 type tidied struct {
@@ -71,11 +91,11 @@ func (t tidied) Run() int {
 // and the conditions root, and mount, where a file system can be mounted.
 func TestScript(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, scriptsIn("testdata/script", t.TempDir()))
+	testscript.Run(t, scriptsIn("testdata/script"))
 }
 
-// scriptsIn are the parameters of the scripts in a folder. They share a cache, so that what all of them need is compiled and measured once.
-func scriptsIn(dir, cache string) testscript.Params {
+// scriptsIn are the parameters of the scripts in a folder.
+func scriptsIn(dir string) testscript.Params {
 	return testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
@@ -86,7 +106,7 @@ func scriptsIn(dir, cache string) testscript.Params {
 			if cache, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil {
 				e.Setenv("GOCACHE", strings.TrimSpace(string(cache))) // which the go command finds by HOME
 			}
-			e.Setenv("XDG_CACHE_HOME", cache)
+			e.Setenv("XDG_CACHE_HOME", sharedCache)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, ".data"))
 			e.Setenv("TUNE_FINAL", "300ms") // of 30 s; scripts that need more say so
@@ -99,7 +119,7 @@ func scriptsIn(dir, cache string) testscript.Params {
 			switch name {
 			case "root":
 				return os.Geteuid() == 0, nil
-			case "openblas":
+			case "openblas", "dnnl":
 				return slices.ContainsFunc(peers.Find(), func(l peers.Library) bool { return l.Name == name }), nil
 			case "mount":
 				return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", os.TempDir()).Run() == nil, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune"
+	"tune/internal/plain"
 	"tune/results"
 	"tune/space"
 )
@@ -22,15 +23,20 @@ a second series confirms the winner, and best.json and its files are replaced by
 First it waits for the machine to be quiet, for at most --wait. If the machine stays busy, nothing is measured and the schedule
 stays as it is. --wait 0 measures at once, whatever else runs. A verified verdict is never replaced by an unverified one.
 
+A run that is tuned for the machine of a worker (tune run --for) is measured there: that needs --workers or --listen, finds the worker by
+its name, and waits for nothing. The best points of any other run are measured here, also where workers evaluated its candidates.
+
 It searches nothing, and the journal of the run does not change. Kernels with exact costs have nothing to measure.` + aboutConsent,
 		Example: `  tune measure runs/gemm-f32-20260102-150405-1
   tune measure runs/gemm-f32-20260102-150405-1 --wait 8h --limit 5m
-  tune measure runs/mine-20260102-150405-1 --wait 0 --json`,
+  tune measure runs/mine-20260102-150405-1 --wait 0 --json
+  tune measure runs/away-20260102-150405-1 --workers nats://host:4222`,
 		Args: exactly(1, "the directory of a run"),
 	}
 	wait := c.Flags().String("wait", "10m", "how long to wait for a quiet machine, a `time` with a unit; 0 does not wait")
 	limit := c.Flags().String("limit", "1m", "roughly how long the measurement may take, a `time` with a unit")
 	yes := addYes(c)
+	workers := addRemote(c.Flags())
 	asJSON, quiet := a.outputFlags(c)
 	show := showFlag(c)
 	addDB(c.Flags())
@@ -55,23 +61,28 @@ It searches nothing, and the journal of the run does not change. Kernels with ex
 			return err
 		}
 		defer a.end(found)
-		if err := measuredElsewhere(dir); err != nil {
-			return err
-		}
 		if *show {
 			if err := showOutput(found.Own(), "the kernel of "+dir, aboveLine{a}); err != nil {
 				return err
 			}
 		}
+		farm, ctx, err := a.measureFarm(c.Context(), workers, found, dir, c.Flags().Changed("wait"), a.watch(*quiet))
+		if err != nil {
+			return err
+		}
+		if farm != nil {
+			o.Wait, o.Machine = 0, farm.machine()
+		}
 		d := newNotice(a, *quiet)
 		o.Waiting = d.waiting
 		o.Measuring = d.measuring
-		report, err := tune.Measure(c.Context(), found.Table, dir, o)
+		report, err := tune.Measure(ctx, farm.in(found.Table), dir, o)
+		farm.end()
 		d.end()
 		if err == nil {
 			a.remember(c.Context(), indexed, dir)
 		}
-		return a.finishMeasure(dir, report, err, *asJSON)
+		return a.finishMeasure(dir, report, workers.adviseTarget("measure", dir, err), *asJSON)
 	}
 	return c
 }
@@ -105,6 +116,8 @@ func (a *app) finishMeasure(dir string, report *tune.Report, err error, asJSON b
 		return &exitError{exitNoValid, err}
 	case err != nil:
 		return adviseSetup(dir, err)
+	case report.Schedule.Verdict == space.Unverified && report.Schedule.By != "":
+		return fmt.Errorf("the measurement could not be verified: repeat it when the machine of worker %s is quiet, or give it more time by --limit", plain.Line(report.Schedule.By))
 	case report.Schedule.Verdict == space.Unverified:
 		return fmt.Errorf("the measurement could not be verified: repeat it on a quiet machine with 'tune measure %s --wait TIME', or give it more time by --limit", dir)
 	}

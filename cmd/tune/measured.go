@@ -30,7 +30,7 @@ func measuresAway(s *results.Schedule) string {
 	if s.By == "" {
 		return ""
 	}
-	return "tune resume DIR --workers URL"
+	return "tune measure DIR --workers URL"
 }
 
 // printMeasured says what is known of the point beside the baseline, and how far it can be trusted. Schedules of earlier versions have

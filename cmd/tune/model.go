@@ -16,6 +16,7 @@ import (
 	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/model"
+	"tune/kernels/native"
 	"tune/results"
 	modellib "tune/results/model"
 	"tune/space"
@@ -63,7 +64,7 @@ Formats of weights: %s.`, strings.Join(model.Families(), ", "), strings.Join(mod
 	c.Flags().IntSliceVar(&f.options.Batches, "batch", model.DefaultBatches, "`numbers` of sequences that a step decodes")
 	c.Flags().IntVar(&f.options.Prompt, "prompt", 512, "`number` of tokens of a prompt; 0 leaves the prompt out")
 	c.Flags().IntVar(&f.options.Threads, "threads", 1, "`number` of threads that a kernel may use at most")
-	c.Flags().BoolVar(&f.align, "align", false, "pad the intermediate size and the vocabulary to rows of whole 64 bytes")
+	c.Flags().BoolVar(&f.align, "align", false, "pad the intermediate size and the vocabulary so that rows are multiples of 64 bytes")
 	c.Flags().StringVar(&f.family, "family", "", "`name` of the family whose layers the model has, where the file names another")
 	c.Flags().StringVar(&f.name, "name", "", "`name` that the functions begin with (default: made from the name of the file)")
 	c.Flags().StringVarP(&f.out, "out", "o", "", "`folder` of the library; it is made (default: the name of the functions)")
@@ -117,7 +118,7 @@ func (a *app) modelPlan(path string, f *modelFlags) (*modellib.Plan, error) {
 	if f.family != "" && !slices.Contains(model.Families(), f.family) {
 		return nil, fmt.Errorf("--family %s: want one of %s%s", f.family, strings.Join(model.Families(), ", "), space.DidYouMean(f.family, model.Families()))
 	}
-	if err := present(path); err != nil {
+	if err := takes(path, wantsModel); err != nil {
 		return nil, err
 	}
 	c, err := model.ReadFile(path, f.family)
@@ -143,16 +144,27 @@ func (a *app) modelPlan(path string, f *modelFlags) (*modellib.Plan, error) {
 	if o.Prompt < 0 {
 		return nil, fmt.Errorf("--prompt %d: want 0 or more", o.Prompt)
 	}
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("--%w", err)
+	}
+	if o.Prompt == 0 && len(o.Contexts)*len(o.Batches) == 0 {
+		return nil, errors.New("there is nothing to do: give --contexts with numbers other than 0, or --prompt")
+	}
+	if f.name != "" {
+		if err := native.CheckName(f.name); err != nil {
+			return nil, fmt.Errorf("--name: %w", err)
+		}
+	}
 	var padded []string
 	if f.align {
 		padded = c.Align()
 	}
 	plan, err := modellib.NewPlan(c, o, f.name, a.catalog(false).Lookup, results.ThisMachine().Fingerprint)
-	if _, unfit := errors.AsType[*modellib.UnfitError](err); unfit {
-		return nil, fileFault{fmt.Errorf("%s: %w", path, err)}
+	if _, placed := errors.AsType[*model.Fault](err); placed {
+		return nil, fileFault{err}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fileFault{fmt.Errorf("%s: %w", path, err)}
 	}
 	plan.Notes = append(plan.Notes, padded...)
 	return plan, nil

@@ -25,6 +25,7 @@ import (
 	"tune/kernels/catalog"
 	"tune/kernels/recorded"
 	"tune/results"
+	"tune/results/session"
 	"tune/search"
 	"tune/space"
 )
@@ -70,7 +71,7 @@ tune export, tune replay, tune explain.
 	c.Flags().Lookup("target").Usage = "stop at the first point that costs no more than this `cost`"
 	c.Flags().Lookup("budget").Usage = "wall `time` to spend, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given)"
 	addDB(c.Flags())
-	c.Flags().IntVarP(&o.parallel, "parallel", "p", 1, "`number` of questions that are open at once; no effect on what a number of evaluations finds")
+	c.Flags().IntVarP(&o.parallel, "parallel", "p", 1, "`number` of questions that are open at once; with --evals it changes nothing in the result")
 	c.Flags().IntVar(&o.fidelities, "fidelities", 0, "`number` of cheaper fidelities that the client can give costs at: from 1, the dearest, to this; 0 is the full cost")
 	c.Flags().BoolVar(&o.check, "protocol-check", false, "try the client, and keep nothing; without SPACE.yaml, on a space of its own")
 	o.asJSON, o.quiet = a.outputFlags(c)
@@ -132,24 +133,23 @@ func (a *app) optimize(c *cobra.Command, o optimizing, args, command []string) e
 	if err != nil {
 		return err
 	}
-	if set.budget.Wall == 0 && set.budget.Evaluations == 0 {
-		set.budget.Wall = defaultBudget
-	}
-	budget, err := set.budgetIn(asktell.Unit)
+	budget, err := set.newBudget(asktell.Unit)
 	if err != nil {
 		return err
 	}
 	made := set.dir == ""
 	if made {
 		if set.dir, err = freeDir(results.DefaultDir(set.out, k.Info().Name, a.began, set.seed)); err != nil {
-			return fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
+			return set.unmadeDir(err)
 		}
 	}
 	asked := a.asking(k, set.dir, o.parallel, command, o)
 	return asked.carry(c.Context(), indexed, func(ctx context.Context, evaluator search.Evaluator, d *display) (*tune.Report, error) {
-		report, err := tune.Run(ctx, tune.Options{
-			Kernel: k, Strategy: set.strategy, Evaluator: evaluator, Seed: set.seed, Budget: budget, Jobs: o.parallel, Dir: set.dir,
-			Began: a.began, Observe: d.observe, Baseline: d.baseline, Start: asked.start,
+		report, err := session.Run(ctx, session.NewRun{
+			Version: tune.Version(), Kernel: k, Strategy: set.strategy, Seed: set.seed, Dir: set.dir,
+			Work: session.Work{
+				Evaluator: evaluator, Budget: budget, Jobs: o.parallel, Began: a.began, Observe: d.observe, Baseline: d.baseline, Start: asked.start,
+			},
 		})
 		if err != nil && made && !asked.started {
 			_ = os.Remove(set.dir) // where nothing was written to it
@@ -160,11 +160,15 @@ func (a *app) optimize(c *cobra.Command, o optimizing, args, command []string) e
 
 // askedKernel reads the space of a client.
 func (a *app) askedKernel(path string, fidelities int) (*asktell.Kernel, error) {
-	if err := present(path); err != nil {
-		return nil, usage(err)
+	if err := takes(path, wantsAsked); err != nil {
+		return nil, err
 	}
-	if describesKernel(path) {
-		return nil, usage(fmt.Errorf("%[1]s describes a kernel, and not a space alone: 'tune run %[1]s' tunes it", path))
+	switch kind := kindOf(path); kind {
+	case kindUnknown, kindSpace, kindT1:
+	case kindKernel:
+		return nil, ofFile(fmt.Errorf("%[1]s describes a kernel, and not a space alone: 'tune run %[1]s' tunes it", path))
+	default:
+		return nil, ofFile(fmt.Errorf("%s %s, and no space: %s", path, kind.is, kind.command(path)))
 	}
 	k, err := asktell.Load(path, fidelities)
 	if err != nil {
@@ -228,8 +232,8 @@ func (a *app) resumeAsked(c *cobra.Command, set settings, indexed string, found 
 	}
 	asked := a.asking(found.Asked(), dir, cmp.Or(set.jobs, run.Settings.Jobs), command, o)
 	return asked.carry(c.Context(), indexed, func(ctx context.Context, evaluator search.Evaluator, d *display) (*tune.Report, error) {
-		return tune.Resume(ctx, found.Table, dir, tune.Changes{
-			Strategy: set.strategy, Evaluator: evaluator, Budget: budget, Jobs: set.jobs, Began: a.began, Observe: d.observe, Baseline: d.baseline, Start: asked.start,
+		return session.Resume(ctx, tune.Version(), found.Table, dir, set.strategy, session.Work{
+			Evaluator: evaluator, Budget: budget, Jobs: set.jobs, Began: a.began, Observe: d.observe, Baseline: d.baseline, Start: asked.start,
 		})
 	})
 }
@@ -333,6 +337,9 @@ type link struct {
 // whatever is at standard input and output.
 func (a *app) connect(ctx context.Context, command []string, hello asktell.Hello, shown io.Writer) (*link, error) {
 	signal.Ignore(syscall.SIGPIPE) // a client that is gone must not end tune
+	if len(command) == 0 && a.readers != nil {
+		a.readers.needless.Store(true) // standard output is the client's
+	}
 	l := &link{}
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	in, out := a.stdin, a.raw
@@ -353,7 +360,7 @@ func (a *app) connect(ctx context.Context, command []string, hello asktell.Hello
 		if err != nil {
 			_ = stdout.Close() // nothing writes to it
 			l.cancel(nil)
-			return nil, usage(fmt.Errorf("tune optimize -- %s: %w", command[0], err))
+			return nil, usage(notStarted(command[0], err))
 		}
 		in, out = stdout, stdin
 		ended := make(chan error, 1)

@@ -99,13 +99,14 @@ func TestInterrupt(t *testing.T) {
 
 // TestSlowReference: Ctrl-C ends a run also while the reference of a user's kernel computes, and the budget does.
 func TestSlowReference(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("needs gcc")
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"k.c": "void f(float *y, long n) { for (long i = 0; i < n; i++) y[i] = i; }\n" +
-			"void slow(float *y, long n) { for (volatile long i = 0; i < 100000000000; i++); f(y, n); }\n",
+		"k.c": "#include <unistd.h>\nvoid f(float *y, long n) { for (long i = 0; i < n; i++) y[i] = i; }\n" + // a second of work is seen as such
+			"void slow(float *y, long n) { for (volatile long i = 0; i < 1000000000; i++); for (;;) pause(); f(y, n); }\n",
 		"k.yaml": "kernel: {name: slow}\nspace: {parameters: [{name: T, type: int, from: 1, to: 2}]}\n" +
 			"source: {file: k.c, function: f, arguments: [{name: y, type: float, length: 8, access: write}, {name: n, type: long, value: 8}], reference: {function: slow}, vary: false}\n",
 	} {
@@ -249,6 +250,7 @@ func uninterrupted(t *testing.T, evals string) string {
 
 // TestJobs: the number of jobs changes nothing.
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	want := uninterrupted(t, "300")
 	for _, jobs := range []string{"1", "2", "8"} {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -264,6 +266,7 @@ func TestJobs(t *testing.T) {
 func TestKill(t *testing.T) { testKill(t, 8) }
 
 func testKill(t *testing.T, rounds int) {
+	t.Parallel()
 	const evals = "400"
 	want := uninterrupted(t, evals)
 	lines := map[string]bool{}
@@ -285,10 +288,15 @@ func testKill(t *testing.T, rounds int) {
 		for {
 			killed := kill(t, time.Duration(rng.Int64N(int64(whole))), args)
 			if _, err := os.Stat(filepath.Join(dir, results.SettingsName)); errors.Is(err, fs.ErrNotExist) {
-				// The run had not begun; what is there, if anything, is no run.
+				// The run had not begun; what is there, if anything, is no run. Where nothing is there, or an empty folder, the argument is at
+				// fault.
 				early++
-				if out, err := exec.Command("tune", "resume", dir).CombinedOutput(); exitCode(err) != exitFailed || !strings.Contains(string(out), "is not a run") {
-					t.Errorf("resume of what is no run: exit code %d\n%s", exitCode(err), out)
+				want := exitFailed
+				if files, _ := os.ReadDir(dir); len(files) == 0 {
+					want = exitUsage
+				}
+				if out, err := exec.Command("tune", "resume", dir).CombinedOutput(); exitCode(err) != want || !strings.Contains(string(out), "is not a run") {
+					t.Errorf("resume of what is no run: exit code %d, want %d\n%s", exitCode(err), want, out)
 				}
 				if err := os.RemoveAll(dir); err != nil {
 					t.Fatal(err)
@@ -442,19 +450,24 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// firstEvaluation runs a kernel for one evaluation, and returns when its first evaluation began and when its search did, in seconds from the
-// start of the process.
-func firstEvaluation(tb testing.TB, kernel string) (first, start float64) {
+// firstEvaluation runs a kernel until an event with the given name or phase, and returns when its first evaluation began and when its search
+// did, in seconds from the start of the process; 0 for what comes after that event. The run is then interrupted.
+func firstEvaluation(tb testing.TB, kernel, last string) (first, start float64) {
 	cmd := exec.Command("tune", "run", kernel, "--evals", "1", "--final", "1s", "--no-db", "--dir", filepath.Join(tb.TempDir(), "run"), "--progress", "json")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Run(); err != nil {
-		tb.Fatalf("%v\n%s", err, &stderr)
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		tb.Fatal(err)
 	}
-	for line := range bytes.Lines(stderr.Bytes()) {
-		var e event
-		if err := json.Unmarshal(line, &e); err != nil {
-			tb.Fatal(err)
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	var said bytes.Buffer
+	lines := bufio.NewScanner(io.TeeReader(pipe, &said))
+	var e event
+	for e.Event != last && e.Phase != last && lines.Scan() {
+		e = event{}
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			tb.Fatalf("%v\n%s", err, &said)
 		}
 		switch {
 		case e.Phase == phaseBaseline:
@@ -462,6 +475,14 @@ func firstEvaluation(tb testing.TB, kernel string) (first, start float64) {
 		case e.Event == eventStart:
 			start = e.Time
 		}
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	rest, err := io.ReadAll(pipe)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if code := exitCode(cmd.Wait()); code != exitOK && code != exitInterrupted {
+		tb.Fatalf("exit code %d\n%s%s", code, &said, rest)
 	}
 	return first, start
 }
@@ -486,7 +507,7 @@ func overloaded() string {
 }
 
 // TestQuick: the first evaluation of a run begins within a second, also where nothing was ever compiled; where the cache has the baseline of
-// a kernel, tune check answers within two. The least of several times counts, because others use the machine too; where it is over the
+// a kernel, tune check answers within two. The least of several times counts, because others use the machine too; where one is over the
 // limit and the machine is busy, nothing can be told.
 func TestQuick(t *testing.T) {
 	switch {
@@ -499,24 +520,25 @@ func TestQuick(t *testing.T) {
 		t.Skip("no gcc")
 	}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv(careful, "1")
 	within := func(t *testing.T, what string, most float64, measure func() float64) {
 		const tries = 5
 		seconds := math.Inf(1)
 		for i := 0; i < tries && seconds >= most; i++ {
 			seconds = min(seconds, measure())
+			if why := overloaded(); seconds >= most && why != "" {
+				t.Skipf("%s took %.2f s at least, and %s", what, seconds, why)
+			}
 		}
 		if seconds < most {
 			return
-		}
-		if why := overloaded(); why != "" {
-			t.Skipf("%s took %.2f s at least, and %s", what, seconds, why)
 		}
 		t.Errorf("%s took %.2f s in the quickest of %d tries, want less than %v", what, seconds, tries, most)
 	}
 	for _, name := range []string{"transpose", "stencil"} {
 		kernel := exampleKernel(name)
 		begins := func(t *testing.T) float64 {
-			first, _ := firstEvaluation(t, kernel)
+			first, _ := firstEvaluation(t, kernel, phaseBaseline)
 			if first <= 0 {
 				t.Fatal("no event says when the baseline was evaluated")
 			}
@@ -544,19 +566,20 @@ func TestQuick(t *testing.T) {
 
 // BenchmarkFirstEvaluation measures how long tune run takes from the start of its process to its first evaluation, of kernels of users.
 func BenchmarkFirstEvaluation(b *testing.B) {
+	b.Setenv(careful, "1")
 	for _, name := range []string{"transpose", "stencil"} {
 		for _, cache := range []string{"cold", "warm"} {
 			b.Run(name+"/"+cache, func(b *testing.B) {
 				b.Setenv("XDG_CACHE_HOME", b.TempDir())
 				if cache == "warm" {
-					firstEvaluation(b, exampleKernel(name))
+					firstEvaluation(b, exampleKernel(name), eventStart)
 				}
 				var first, start float64 // seconds, over all runs
 				for b.Loop() {
 					if cache == "cold" {
 						b.Setenv("XDG_CACHE_HOME", b.TempDir())
 					}
-					f, s := firstEvaluation(b, exampleKernel(name))
+					f, s := firstEvaluation(b, exampleKernel(name), eventStart)
 					first, start = first+f, start+s
 				}
 				b.ReportMetric(1e3*first/float64(b.N), "ms/first")

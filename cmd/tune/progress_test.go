@@ -449,7 +449,7 @@ func TestReplayTold(t *testing.T) {
 // TestShapes: of several shapes the live line says which one it is and how long all of them take, and programs get the events of each.
 func TestShapes(t *testing.T) {
 	a, out := terminalApp()
-	o := tune.Options{Final: 20 * time.Second}
+	o := session.NewRun{Work: session.Work{Final: 20 * time.Second}}
 	o.Budget.Wall = 40 * time.Second
 	end := a.showShape(&o, 1, 4, false)
 	o.Start(startOf(o.Budget.Wall, 0, 0, 0))

@@ -48,6 +48,28 @@ func addLogin(flags *pflag.FlagSet) *remote.Login {
 	return &l
 }
 
+// checkLogin refuses a file of a login that is not there or is a folder, by its flag.
+func checkLogin(l *remote.Login) error {
+	for i, path := range []string{l.TokenFile, l.Creds, l.NKey, l.CA, l.Cert, l.Key} {
+		if path == "" {
+			continue
+		}
+		if err := present(path); err != nil {
+			return usage(fmt.Errorf("--%s: %w", loginFlags[i], err))
+		}
+		if err := noFolder(loginFlags[i], path); err != nil {
+			return err
+		}
+	}
+	if info, err := os.Stat(l.TokenFile); err != nil || !info.Mode().IsRegular() {
+		return nil // there is none, or it is a pipe, which can be read once
+	}
+	if _, err := remote.ReadToken(l.TokenFile); err != nil {
+		return ofFile(fmt.Errorf("--token-file: %w", err))
+	}
+	return nil
+}
+
 // remoteFlags are the flags of a run whose candidates workers evaluate.
 type remoteFlags struct {
 	login               *remote.Login
@@ -63,7 +85,7 @@ func addRemote(flags *pflag.FlagSet) *remoteFlags {
 	r := &remoteFlags{flags: flags}
 	flags.StringVar(&r.workers, "workers", "", "`address` of a NATS server, such as nats://host:4222: the workers that are connected to it evaluate the candidates (see tune help worker)")
 	flags.StringVar(&r.listen, "listen", "", "`address` to start a NATS server on, such as :4222, to which workers connect; on a network it needs --token-file")
-	flags.StringVar(&r.on, "on", "", "which workers to use: `conditions` such as 'isa=avx512vnni, cpu=*EPYC*, cores=8'")
+	flags.StringVar(&r.on, "on", "", "which workers to use: `conditions` such as 'isa=avx512vnni, cpu=*EPYC*, cores=8'; not for a run that --for tunes for one worker")
 	flags.StringVar(&r.leaseText, "lease", "10s", "`time` after which a silent worker has lost its candidates to others")
 	r.login = addLogin(flags)
 	return r
@@ -72,6 +94,7 @@ func addRemote(flags *pflag.FlagSet) *remoteFlags {
 // addTarget defines the flag by which a run is tuned for the machine of a worker.
 func (r *remoteFlags) addTarget() {
 	r.flags.StringVar(&r.target, "for", "", "`worker` whose machine the run is tuned for: it opens the kernel, and evaluates, checks, measures and exports; this machine only searches (see tune help worker)")
+	keep(r.flags, "for", "worker")
 }
 
 // inFlight is how many candidates are with workers at once where --jobs does not say. A strategy asks for fewer at a time.
@@ -109,7 +132,7 @@ func (r *remoteFlags) asked() (bool, error) {
 		}
 		switch {
 		case r.target != "" && r.on != "":
-			return false, usage(errors.New("--for and --on exclude each other: the worker that a run is tuned for evaluates alone"))
+			return false, usage(errors.New("--for and --on exclude each other: --for names the one worker that evaluates, and --on chooses among several: leave one of them out"))
 		case r.flags.Changed("for") && (strings.TrimSpace(r.target) != r.target || r.target == ""):
 			return false, usage(fmt.Errorf("--for: %q: want the name of a worker, as 'tune workers' lists it", r.target))
 		}
@@ -264,6 +287,9 @@ func (a *app) farmOf(ctx context.Context, r *remoteFlags, run farmed, d *display
 			return nil, ctx, err
 		}
 	}
+	if err := checkLogin(r.login); err != nil {
+		return nil, ctx, err
+	}
 	login := *r.login
 	login.URL = r.workers
 	if r.listen != "" {
@@ -326,6 +352,11 @@ func (a *app) resumeFarm(ctx context.Context, r *remoteFlags, set *settings, fou
 	if !remotely {
 		return nil, ctx, tunedElsewhere(run, "add --workers URL or --listen ADDRESS, where that worker is")
 	}
+	return a.farmAgain(ctx, r, run, found, d)
+}
+
+// farmAgain is farmOf for a run that is there.
+func (a *app) farmAgain(ctx context.Context, r *remoteFlags, run *results.Run, found *catalog.Found, d *display) (*farm, context.Context, error) {
 	if r.on != "" && run.Settings.For != "" {
 		return nil, ctx, usage(fmt.Errorf("--on has no effect: %w: leave it out", tunedElsewhere(run, "it evaluates alone")))
 	}
@@ -337,7 +368,10 @@ func (a *app) resumeFarm(ctx context.Context, r *remoteFlags, set *settings, fou
 	if err != nil {
 		return nil, ctx, err
 	}
-	return a.farmOf(ctx, r, farmed{k, shape, run.Settings.Seed, run.Settings.Objectives, run.Settings.Metrics, dir, run.Settings.For, &run.Settings.Machine}, d)
+	return a.farmOf(ctx, r, farmed{
+		kernel: k, shape: shape, seed: run.Settings.Seed, objectives: run.Settings.Objectives, metrics: run.Settings.Metrics, dir: run.Dir,
+		target: run.Settings.For, machine: &run.Settings.Machine,
+	}, d)
 }
 
 // blame says which flag an error of a connection is about.
@@ -354,7 +388,7 @@ func (a *app) listen(r *remoteFlags, d *display) (*natsserver.Server, remote.Log
 	if r.login.TokenFile != "" {
 		token, err := remote.ReadToken(r.login.TokenFile)
 		if err != nil {
-			return nil, remote.Login{}, usage(fmt.Errorf("--token-file: %w", err))
+			return nil, remote.Login{}, fmt.Errorf("--token-file: %w", err)
 		}
 		c.Token = token
 	}
@@ -509,6 +543,9 @@ this on ten machines.`,
 		if err := login.Validate(); err != nil {
 			return usage(fmt.Errorf("tune worker: %w (--tls-cert, --tls-key)", err))
 		}
+		if err := checkLogin(login); err != nil {
+			return err
+		}
 		w.Compilers, w.Roofs = a.compilers(c.Context()), a.host.KeptRoofs(c.Context()).Roofs
 		return a.runWorker(c.Context(), w, *login, say)
 	}
@@ -586,6 +623,9 @@ refuses, with the reason.`,
 		login.URL = args[0]
 		if err := login.Validate(); err != nil {
 			return usage(fmt.Errorf("tune workers: %w (--tls-cert, --tls-key)", err))
+		}
+		if err := checkLogin(login); err != nil {
+			return err
 		}
 		nc, err := login.Connect("tune workers", remote.Events{})
 		if err != nil {

@@ -12,10 +12,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"tune/kernels/native"
 	"tune/kernels/remote"
@@ -26,7 +30,65 @@ import (
 // process is one that runs until it is ended.
 type process struct {
 	*exec.Cmd
-	out bytes.Buffer
+	out said
+}
+
+// said is what a process has printed so far.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{} // closed when there is more; nil where nobody waits
+}
+
+// Write implements io.Writer.
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.more != nil {
+		close(s.more)
+		s.more = nil
+	}
+	return s.text.Write(p)
+}
+
+// String returns all of it.
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// await waits until the process has printed a text.
+func (s *said) await(t *testing.T, want string) {
+	t.Helper()
+	patience := time.After(2 * time.Minute)
+	for {
+		s.mu.Lock()
+		if s.more == nil {
+			s.more = make(chan struct{})
+		}
+		more, text := s.more, s.text.String()
+		s.mu.Unlock()
+		if strings.Contains(text, want) {
+			return
+		}
+		select {
+		case <-more:
+		case <-patience:
+			t.Fatalf("%q is not printed:\n%s", want, text)
+		}
+	}
+}
+
+// interrupt sends a process what Ctrl-C does, and waits for its end.
+func (s *process) interrupt(t *testing.T) (code int) {
+	t.Helper()
+	if err := s.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(2*time.Minute, func() { _ = s.Process.Kill() })
+	defer late.Stop()
+	return exitCode(s.Wait())
 }
 
 // startTune starts tune as a process that goes on.
@@ -88,7 +150,7 @@ func TestWorkers(t *testing.T) {
 	}
 	t.Run("kills", func(t *testing.T) {
 		for run := range killRuns {
-			killWorkers(t, rand.New(rand.NewPCG(uint64(run), 1)), func(dir string, more ...string) []string { return args(dir, more...) }, want)
+			killWorkers(t, rand.New(rand.NewPCG(uint64(run), 1)), nil, run%3 == 1, func(dir string, more ...string) []string { return args(dir, more...) }, want)
 		}
 	})
 }
@@ -121,17 +183,34 @@ command:
 	return filepath.Join(dir, "own.yaml")
 }
 
-// awaitWorkers waits until the list of workers has some texts.
+// awaitWorkers waits until the list of workers, as 'tune workers' prints it, has some texts. It asks again and again, and starts no process for
+// that: it would take time from those that it waits for.
 func awaitWorkers(t *testing.T, url string, want ...string) {
 	t.Helper()
-	list := ""
-	for range 200 {
-		list = tuneOK(t, "workers", url, "--wait", "100ms")
-		if !slices.ContainsFunc(want, func(text string) bool { return !strings.Contains(list, text) }) {
+	nc, err := remote.Login{URL: url}.Connect("test", remote.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	var list bytes.Buffer
+	a := &app{stdout: &list}
+	for began := time.Now(); time.Since(began) < 2*time.Minute; {
+		found, err := remote.Workers(t.Context(), nc, 100*time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list.Reset()
+		if err := a.printWorkers(found); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(want, func(text string) bool { return !strings.Contains(list.String(), text) }) {
 			return
 		}
+		if len(found) == 0 {
+			time.Sleep(20 * time.Millisecond) // the server says at once that nobody is there
+		}
 	}
-	t.Fatalf("the list of workers lacks one of %q:\n%s", want, list)
+	t.Fatalf("the list of workers lacks one of %q:\n%s", want, &list)
 }
 
 // TestOwnKernelTravels: a kernel of commands gives the same outcomes on workers, which get its files, as on one machine. A worker runs it
@@ -193,14 +272,15 @@ func TestOwnKernelTravels(t *testing.T) {
 
 // TestOwnKernelKilled: a kernel of commands gives the same outcomes also where workers, coordinator and server are killed.
 func TestOwnKernelKilled(t *testing.T) {
+	t.Parallel()
 	root, own := t.TempDir(), ownKernel(t)
 	args := func(dir string, more ...string) []string {
 		return append([]string{"run", own, "--evals", "100", "--seed", "1", "--dir", dir, "-q", "--no-db"}, more...)
 	}
 	local := filepath.Join(root, "local")
 	tuneOK(t, args(local)...)
-	t.Setenv("TMPDIR", t.TempDir()) // what is killed leaves files
-	killWorkers(t, rand.New(rand.NewPCG(1, 2)), args, csv500(t, local))
+	environ := []string{"TMPDIR=" + t.TempDir()} // what is killed leaves files
+	killWorkers(t, rand.New(rand.NewPCG(1, 2)), environ, false, args, csv500(t, local))
 }
 
 // TestTimedWorkers: where the time of candidates is measured, one worker of a machine measures them, and when it is killed another one
@@ -216,34 +296,27 @@ func TestTimedWorkers(t *testing.T) {
 	}
 	defer server.Close()
 	url := "nats://" + address
-	run := startTune(t, "run", "elementwise-f32", "--shape", "n=4096", "--evals", "16", "--final", "500ms", "--seed", "1", "--dir", dir, "--no-db", "--workers", url, "--lease", "1s")
+	const evals = 8
+	run := startTune(t, "run", "elementwise-f32", "--shape", "n=4096", "--evals", strconv.Itoa(evals), "--final", "500ms", "--seed", "1", "--dir", dir, "--no-db", "--workers", url, "--lease", "1s")
 	workers := map[string]*process{}
 	for _, name := range []string{"ada", "bob"} {
 		workers[name] = startTune(t, "worker", url, "--name", name)
 	}
-	const aside = " refuses a run of elementwise-f32: worker %s measures on the same machine"
-	serving, waiting := "", ""
-	for range 300 {
-		list := tuneOK(t, "workers", url, "--wait", "100ms")
-		for _, names := range [][2]string{{"ada", "bob"}, {"bob", "ada"}} {
-			if strings.Contains(list, names[1]+fmt.Sprintf(aside, names[0])) {
-				serving, waiting = names[0], names[1]
-			}
+	run.out.await(t, " measures on the same machine, and two at once would disturb each other")
+	var by map[string]int
+	for began := time.Now(); len(by) == 0; by = measuredBy(t, dir) { // a worker may be set aside for a while, where the machine does other work too
+		if time.Since(began) > 3*time.Minute {
+			t.Fatalf("nothing is measured\n%s%s%s", &run.out, &workers["ada"].out, &workers["bob"].out)
 		}
-		if by := measuredBy(t, dir); serving != "" && by[serving] > 0 {
-			break
-		}
-		serving = ""
+		time.Sleep(5 * time.Millisecond)
 	}
-	if serving == "" {
-		t.Fatalf("no worker measures alone\n%s%s%s", &run.out, &workers["ada"].out, &workers["bob"].out)
+	for serving := range by {
+		workers[serving].kill()
 	}
-	workers[serving].kill()
 	if err := run.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, &run.out)
 	}
-	by := measuredBy(t, dir)
-	if n := by[serving] + by[waiting]; n != 16 || by[waiting] == 0 {
+	if by = measuredBy(t, dir); by["ada"]+by["bob"] != evals || len(by) != 2 {
 		t.Errorf("measured by %v\n%s", by, &run.out)
 	}
 	tuneOK(t, "verify", dir)
@@ -288,67 +361,142 @@ func TestOwnKernelStays(t *testing.T) {
 	}
 }
 
-// killWorkers carries out a run whose workers, coordinator and NATS server are killed in turns.
-func killWorkers(t *testing.T, r *rand.Rand, args func(dir string, more ...string) []string, want string) {
-	address, dir := "127.0.0.1:"+freePort(t), filepath.Join(t.TempDir(), "run")
-	url := "nats://" + address
-	server, err := natsserver.Start(natsserver.Config{Address: address})
-	if err != nil {
-		t.Fatal(err)
+// killWorkers carries out a run whose workers, coordinator and NATS server are killed in turns. environ are variables of these processes. With
+// listens, the server is a part of the coordinator.
+func killWorkers(t *testing.T, r *rand.Rand, environ []string, listens bool, args func(dir string, more ...string) []string, want string) {
+	server := &killedServer{t: t, address: "127.0.0.1:" + freePort(t), folder: t.TempDir()}
+	url, dir := "nats://"+server.address, filepath.Join(t.TempDir(), "run")
+	remote := []string{"--workers", url, "--lease", "1s"}
+	if listens {
+		remote = []string{"--listen", server.address, "--lease", "1s"}
+	} else {
+		server.begin()
 	}
-	defer func() { server.Close() }()
 	workers := make([]*process, 3)
 	for i := range workers {
-		workers[i] = startTune(t, "worker", url, "--jobs", "1", "--allow-user-code")
+		workers[i] = startWith(t, environ, "worker", url, "--jobs", "1", "--allow-user-code")
 	}
 	kills := map[string]int{}
-	remote := []string{"--workers", url, "--lease", "1s"}
 	for sitting := 0; ; sitting++ {
 		command := append([]string{"resume", dir, "-q", "--no-db"}, remote...)
 		if _, err := os.Stat(filepath.Join(dir, "run.json")); err != nil {
 			command = args(dir, remote...)
 		}
-		coordinator := startTune(t, command...)
+		coordinator := startWith(t, environ, command...)
 		ended := make(chan error, 1)
 		go func() { ended <- coordinator.Wait() }()
+		without := false // whether there was no server for a moment
 		for over := false; !over; {
 			select {
 			case err := <-ended:
 				if err == nil {
-					if got := csv500(t, dir); got != want {
-						t.Errorf("killed %v: other outcomes:\n%.1500s\nwant\n%.1500s", kills, got, want)
-					}
-					trials := strings.Count(want, "\n") - 1
-					if n := tuneOK(t, "replay", dir); n != fmt.Sprintf("%d of %d trials agree\n", trials, trials) {
-						t.Error(n)
-					}
+					survived(t, dir, want, kills)
 					t.Logf("%d sittings, killed %v", sitting+1, kills)
 					return
 				}
-				if coordinator.ProcessState.ExitCode() >= 0 {
+				unserved := without && strings.Contains(coordinator.out.String(), "tune: --workers: ") // it began while there was no server
+				if coordinator.ProcessState.ExitCode() >= 0 && !unserved {
 					t.Fatalf("sitting %d: %v\n%s", sitting, err, &coordinator.out)
 				}
 				over = true // killed
 			case <-time.After(time.Duration(100+r.IntN(300)) * time.Millisecond):
-				switch what := r.IntN(10); {
-				case what < 7:
+				what := r.IntN(10)
+				switch n := kills[keptServer] + kills[emptyServer]; {
+				case !listens && (n < 2 || what == 7 && n < mostKills): // with its storage, and then without
+					kills[server.kill(n%2 == 0)]++
+					without = true
+				case what < 8 && kills["worker"] < 10*mostKills:
 					kills["worker"]++
 					i := r.IntN(len(workers))
 					workers[i].kill()
-					workers[i] = startTune(t, "worker", url, "--jobs", "1", "--allow-user-code")
-				case what < 8 && kills["server"] < 10:
-					kills["server"]++
-					server.Close()
-					if server, err = natsserver.Start(natsserver.Config{Address: address}); err != nil {
-						t.Fatal(err)
-					}
-				case kills["coordinator"] < 10:
+					workers[i] = startWith(t, environ, "worker", url, "--jobs", "1", "--allow-user-code")
+				case kills["coordinator"] < mostKills:
 					kills["coordinator"]++
 					_ = coordinator.Process.Kill()
 				}
 			}
 		}
 	}
+}
+
+// survived compares a run whose processes were killed with what it had to be.
+func survived(t *testing.T, dir, want string, kills map[string]int) {
+	t.Helper()
+	if got := csv500(t, dir); got != want {
+		t.Errorf("killed %v: other outcomes:\n%.1500s\nwant\n%.1500s", kills, got, want)
+	}
+	trials := strings.Count(want, "\n") - 1
+	if n := tuneOK(t, "replay", dir); n != fmt.Sprintf("%d of %d trials agree\n", trials, trials) {
+		t.Error(n)
+	}
+}
+
+// What is killed of a NATS server.
+const (
+	keptServer  = "server with its storage kept"
+	emptyServer = "server with its storage lost"
+)
+
+// killedServer is a NATS server in a process of its own, as users have one.
+type killedServer struct {
+	t               *testing.T
+	address, folder string // folder is that of its storage
+	*process
+}
+
+// begin starts the server, and waits until it answers.
+func (s *killedServer) begin() {
+	s.t.Helper()
+	s.process = &process{Cmd: exec.Command(natsServer, s.address, s.folder)}
+	s.Stdout, s.Stderr = &s.out, &s.out
+	if err := s.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(s.process.kill)
+	for range 1000 {
+		if c, err := net.Dial("tcp", s.address); err == nil {
+			c.Close()
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.t.Fatalf("the NATS server does not answer\n%s", &s.out)
+}
+
+// kill ends the server by kill -9, and starts it again: with what it has stored, or with nothing.
+func (s *killedServer) kill(keep bool) (what string) {
+	s.t.Helper()
+	s.process.kill()
+	what = keptServer
+	if !keep {
+		what = emptyServer
+		if err := os.RemoveAll(s.folder); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.begin()
+	return what
+}
+
+// natsServer is the name of a program that is a NATS server with JetStream. Its arguments are an address and the folder of its storage.
+const natsServer = "nats-server"
+
+// serveNATS is that program.
+func serveNATS() {
+	host, text, err := net.SplitHostPort(os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		panic(err)
+	}
+	s, err := server.NewServer(&server.Options{Host: host, Port: port, JetStream: true, StoreDir: os.Args[2], NoSigs: true, NoLog: true})
+	if err != nil {
+		panic(err)
+	}
+	s.Start() // which ends the process where it cannot listen
+	s.WaitForShutdown()
 }
 
 func csv500(t *testing.T, dir string) string { return tuneOK(t, "export", dir, "--format", "csv") }
@@ -363,15 +511,12 @@ func TestStoppedWorker(t *testing.T) {
 	}
 	defer server.Close()
 	w := startTune(t, "worker", "nats://"+address, "--name", "ada", "--allow", "treehash")
-	for range 100 {
-		if list := tuneOK(t, "workers", "nats://"+address, "--wait", "100ms"); strings.Contains(list, "ada") && strings.Contains(list, "treehash") {
-			break
-		}
-	}
+	w.out.await(t, "waiting for runs")
+	awaitWorkers(t, "nats://"+address, "ada", "treehash")
 	if err := w.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Wait(); err != nil || !strings.Contains(w.out.String(), "waiting for runs") {
+	if err := w.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, &w.out)
 	}
 	if list := tuneOK(t, "workers", "nats://"+address, "--wait", "200ms"); !strings.HasPrefix(list, "no workers") {
@@ -389,11 +534,7 @@ func TestTokenChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := startTune(t, "worker", "nats://"+address, "--name", "ada")
-	for range 100 {
-		if strings.Contains(tuneOK(t, "workers", "nats://"+address, "--wait", "100ms"), "ada") {
-			break
-		}
-	}
+	awaitWorkers(t, "nats://"+address, "ada")
 	server.Close()
 	config.Token = "secret"
 	if server, err = natsserver.Start(config); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,7 +38,8 @@ func (a *app) reportCommand() *cobra.Command {
 		Long: `report writes one HTML file that opens offline: what was tuned and where, how to reproduce it, every outcome over evaluations and over
 time, the distribution of the costs, which parameters mattered, the costs by value and by pair, the failures with their causes, what was
 compared at the end, and the winning program. RUN is the directory of a run, a folder of runs such as that of a library, or a file of
-measurements. Several are shown together; a run that is damaged is shown as far as it can be read.
+measurements. Several are shown together. A run that is damaged is shown as far as it can be read; report then says on standard error what
+is damaged, and exits with 1.
 
 With --format md it prints a summary for a pull request. Nothing is run, and nothing of the run is changed.`,
 		Example: `  tune report runs/treehash-20260102-150405-1 -o report.html
@@ -79,15 +81,28 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 			return err
 		}
 		if *output == "" {
-			_, err := a.raw.Write(text.Bytes())
-			return err
+			_, err = a.raw.Write(text.Bytes())
+		} else {
+			err = unwritten("output", *output, files.Stream(*output, false, func(w io.Writer) error {
+				_, err := w.Write(text.Bytes())
+				return err
+			}))
 		}
-		return unwritten("output", *output, files.Stream(*output, false, func(w io.Writer) error {
-			_, err := w.Write(text.Bytes())
-			return err
-		}))
+		return cmp.Or(err, damagedRuns(runs))
 	}
 	return c
+}
+
+// damagedRuns says which of the runs of a report are not shown whole because they are damaged; nil where none is.
+func damagedRuns(runs []*report.Run) error {
+	var damage []string
+	for _, r := range runs {
+		damage = append(damage, r.Damage...)
+	}
+	if len(damage) == 0 {
+		return nil
+	}
+	return fmt.Errorf("shown as far as can be read: %s", strings.Join(damage, "; "))
 }
 
 // mostReported is how many runs of a folder are shown: the newest.
@@ -153,7 +168,7 @@ func (a *app) reportedBy(arg string) (read []func() (*report.Run, error), err er
 		}
 	}
 	if len(read) == 0 {
-		return nil, usage(fmt.Errorf("%s is no run, and has none: give the directory of a run (see tune runs), or a file of measurements", arg))
+		return nil, ofFile(fmt.Errorf("%s is no run, and has none: give the directory of a run (see tune runs), or a file of measurements", arg))
 	}
 	return read, nil
 }

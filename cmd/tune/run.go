@@ -97,8 +97,13 @@ func (a *app) asRun(c *cobra.Command) {
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to start from, or db for what the index of runs knows of the kernel; may be given several times, the most similar first")
 	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
 	metrics := c.Flags().String("metrics", "", "`metrics` to measure of each candidate that tune compiles, such as instructions,cache_misses; they are listed above")
-	objective := c.Flags().String("objective", "", "`numbers` to look for, beginning with the cost: time,error or cycles,load or time,size or cost,NAME:maximise, where names are those of metrics, with :5% or :0.1 behind one whose smaller differences do not count; the run keeps all points that no other point beats (default: the least cost alone)")
+	objective := c.Flags().String("objective", "", "`numbers` to optimise together, the cost first: time,error or cycles,load or time,size or cost,NAME:maximise, where NAME is a metric. With :5% or :0.1 after one, smaller differences in it do not count. The run keeps every point that no other point beats (default: the cost alone)")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
+	keep(c.Flags(), "from", "earlier measurements")
+	keep(c.Flags(), "from-any", "earlier measurements")
+	keep(c.Flags(), "metrics", "metrics")
+	keep(c.Flags(), "objective", "objectives")
+	keep(c.Flags(), "start", "start points")
 	workers := addRemote(c.Flags())
 	workers.addTarget()
 	asJSON, quiet := a.outputFlags(c)
@@ -195,10 +200,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	if err != nil {
 		return err
 	}
-	if set.budget.Wall == 0 && set.budget.Evaluations == 0 {
-		set.budget.Wall = defaultBudget
-	}
-	budget, err := set.budgetIn(space.Unit(k.Info().Unit))
+	budget, err := set.newBudget(space.Unit(k.Info().Unit))
 	if err != nil {
 		return err
 	}
@@ -231,7 +233,9 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		}
 		d.start(s)
 	}
-	farm, ctx, err := a.farmOf(c.Context(), with.workers, farmed{k, shape, set.seed, with.objectives, with.metrics, set.dir, with.workers.target, nil}, d)
+	farm, ctx, err := a.farmOf(c.Context(), with.workers, farmed{
+		kernel: k, shape: shape, seed: set.seed, objectives: with.objectives, metrics: with.metrics, dir: set.dir, target: with.workers.target,
+	}, d)
 	if err != nil {
 		if made {
 			_ = os.Remove(set.dir)
@@ -239,12 +243,18 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		return err
 	}
 	_, absent := os.Stat(set.dir)
-	report, err := tune.Run(ctx, tune.Options{
-		Kernel: farm.of(k), Shape: shape, Evaluator: farm.evaluator(), Machine: farm.machine(), For: with.workers.target, Strategy: set.strategy, Seed: set.seed, Budget: budget, Objectives: with.objectives, Metrics: with.metrics, Jobs: set.jobs, Dir: set.dir,
-		From: earlier, FromAny: with.fromAny, First: with.first, Began: farm.began(a.began), Observe: d.observe, Baseline: d.baseline, Start: func(s tune.Start) { start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
+	report, err := session.Run(ctx, session.NewRun{
+		Version: tune.Version(), Kernel: farm.of(k), Shape: shape, Strategy: set.strategy, Seed: set.seed, Objectives: with.objectives, Metrics: with.metrics,
+		First: with.first, From: earlier, FromAny: with.fromAny, For: with.workers.target, Dir: set.dir,
+		Work: session.Work{
+			Evaluator: farm.evaluator(), Machine: farm.machine(), Budget: budget, Jobs: set.jobs, Began: farm.began(a.began), Observe: d.observe,
+			Start: func(s tune.Start) { start(s); farm.begin(ctx, s) }, Baseline: d.baseline, Searched: farm.searched, Measuring: d.measuring, Measurer: farm.measurer(), Final: set.final,
+		},
 	})
 	farm.end()
-	return a.runEnded(c.Context(), report, err, runEnd{set, k.Info().Files.Path, indexed, made, started, absent, with.workers}, d, say.asJSON)
+	return a.runEnded(c.Context(), report, err, runEnd{
+		set: set, path: k.Info().Files.Path, indexed: indexed, made: made, started: started, absent: absent, workers: with.workers,
+	}, d, say.asJSON)
 }
 
 // runEnd is what the end of a new run depends on.
@@ -276,13 +286,13 @@ func (a *app) runEnded(ctx context.Context, report *tune.Report, err error, e ru
 			_ = os.Remove(set.dir) // where nothing was written to it
 		}
 	}
-	return a.finish(report, e.workers.adviseTarget(set.dir, err), asJSON)
+	return a.finish(report, e.workers.adviseTarget("resume", set.dir, err), asJSON)
 }
 
 // unmake removes the directory of a run that could not start: where it was made for the run, or where the run itself has filled it before
 // it knew that the kernel lacks a metric, and absent says that it was not there.
 func unmake(dir string, made bool, err, absent error) {
-	if _, lacks := errors.AsType[*session.GoalsError](err); lacks && errors.Is(absent, fs.ErrNotExist) {
+	if _, lacks := errors.AsType[*session.GoalsError](err); lacks && (made || errors.Is(absent, fs.ErrNotExist)) {
 		_ = os.RemoveAll(dir)
 	} else if made {
 		os.Remove(dir)
@@ -303,7 +313,7 @@ func startingError(err error, set settings) error {
 	if first, ok := errors.AsType[*tune.FirstError](err); ok && slices.Contains(set.preset.Start, first.Key) {
 		return fmt.Errorf("--config: the start point %q of preset %s does not exist at this shape: %w: leave --shape out, or the point", first.Key, set.preset.Name, first.Err)
 	} else if ok {
-		return fmt.Errorf("--start %q: %w", first.Key, first.Err)
+		return fmt.Errorf("--start %q: %s", first.Key, strings.TrimPrefix(first.Err.Error(), fmt.Sprintf("key %q: ", first.Key)))
 	}
 	return nil
 }
@@ -315,12 +325,16 @@ func readEarlier(paths []string) ([]*tune.Earlier, error) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, usage(fmt.Errorf("--from: there is no file or folder %s: want a run (see tune runs), a schedule, a file of measurements, or db", path))
 		}
-		if err := noRun(path); err != nil {
-			return nil, usage(fmt.Errorf("--from: %w", err))
+		err := noRun(path)
+		if info, serr := os.Stat(path); serr == nil && info.IsDir() {
+			err = mustBeRun(path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--from: %w", err)
 		}
 		e, err := tune.ReadEarlier(path)
 		if err != nil {
-			return nil, usage(fmt.Errorf("--from: %w", err))
+			return nil, fmt.Errorf("--from: %w", err)
 		}
 		out = append(out, e)
 	}
@@ -332,11 +346,19 @@ func readEarlier(paths []string) ([]*tune.Earlier, error) {
 func (a *app) begin(ctx context.Context, set *settings, live bool) (made bool, stop func(), err error) {
 	if made = set.dir == ""; made {
 		if set.dir, err = freeDir(results.DefaultDir(set.out, set.kernel, a.began, set.seed)); err != nil {
-			return false, nil, fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
+			return false, nil, set.unmadeDir(err)
 		}
 	}
 	stop, err = a.serveBeside(ctx, set.dir, live)
 	return made, stop, err
+}
+
+// unmadeDir says what to do where the directory of a run cannot be made in the folder of the settings.
+func (s settings) unmadeDir(err error) error {
+	if from := s.from["out"]; from != "" && !strings.HasPrefix(from, "--") {
+		return fmt.Errorf("cannot create a run directory: %w: choose another folder there (%s), or give one by --out", err, from)
+	}
+	return fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
 }
 
 // freeDir makes the directory of a new run: the given one, or where that exists the next of its name. Runs that
@@ -467,7 +489,7 @@ worker again by its name. The other settings are the run's own: of the environme
 	c.Flags().Lookup("strategy").Usage = "the `strategy` that the run has, and values that its constants have: any other is an error"
 	c.Flags().Lookup("budget").Usage = "wall `time` over all sessions, with a unit: 90s, 10m, 1h30m (default: the run's own)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sessions (default: the run's own)"
-	c.Flags().Lookup("jobs").Usage = "`number` of candidates evaluated at once (default: as many as before); no effect on what a number of evaluations finds"
+	c.Flags().Lookup("jobs").Usage = "`number` of candidates evaluated at once (default: as many as before); with --evals and exact costs it changes nothing in the result"
 	workers := addRemote(c.Flags())
 	asJSON, quiet := a.outputFlags(c)
 	show := showFlag(c)
@@ -516,9 +538,9 @@ worker again by its name. The other settings are the run's own: of the environme
 			return err
 		}
 		started := false
-		report, err := tune.Resume(ctx, farm.in(found.Table), dir, tune.Changes{
-			Strategy: set.strategy, Evaluator: farm.evaluator(), Machine: farm.machine(), Budget: budget, Jobs: set.jobs, Began: farm.began(a.began), Observe: d.observe,
-			Baseline: d.baseline, Start: func(s tune.Start) { started = true; d.start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
+		report, err := session.Resume(ctx, tune.Version(), farm.in(found.Table), dir, set.strategy, session.Work{
+			Evaluator: farm.evaluator(), Machine: farm.machine(), Budget: budget, Jobs: set.jobs, Began: farm.began(a.began), Observe: d.observe,
+			Baseline: d.baseline, Start: func(s tune.Start) { started = true; d.start(s); farm.begin(ctx, s) }, Searched: farm.searched, Measuring: d.measuring, Measurer: farm.measurer(), Final: set.final,
 		})
 		farm.end()
 		if started {
@@ -533,21 +555,21 @@ worker again by its name. The other settings are the run's own: of the environme
 		if _, failed := errors.AsType[*tune.BaselineError](err); failed {
 			err = fmt.Errorf("%w: mend the kernel, and start a new run", err)
 		}
-		return a.finish(report, workers.adviseTarget(dir, adviseSetup(dir, adviseFull(dir, err))), *asJSON)
+		return a.finish(report, workers.adviseTarget("resume", dir, adviseSetup(dir, adviseFull(dir, err))), *asJSON)
 	}
 	return c
 }
 
 // runDir returns the directory of a run that is named by it, or by the schedule in it.
 func runDir(arg string) (string, error) {
-	if err := absent(arg); err != nil {
+	if err := cmp.Or(absent(arg), noRun(arg)); err != nil {
 		return "", err
 	}
 	if info, err := os.Stat(arg); err != nil || info.IsDir() {
 		return arg, nil
 	}
 	if filepath.Base(arg) != tune.ScheduleName {
-		return "", usage(fmt.Errorf("%s is a file: want the directory of a run, or the %s in it", arg, tune.ScheduleName))
+		return "", ofFile(fmt.Errorf("%s is a file: want the directory of a run, or the %s in it", arg, tune.ScheduleName))
 	}
 	return filepath.Dir(arg), nil
 }
@@ -559,8 +581,8 @@ func (a *app) runAt(arg string, yes, run bool, call string) (string, *catalog.Fo
 	if err != nil {
 		return "", nil, err
 	}
-	if err := isRun(dir); err != nil {
-		return "", nil, usage(err)
+	if err := mustBeRun(dir); err != nil {
+		return "", nil, err
 	}
 	found, err := a.catalog(yes).OfRun(dir, run)
 	if err != nil {
@@ -573,9 +595,12 @@ func (a *app) runAt(arg string, yes, run bool, call string) (string, *catalog.Fo
 	return dir, found, nil
 }
 
-// adviseProgram says what to do about a run of a kernel that only a Go program has. call is the function of package tune that it calls to do
+// adviseProgram says what to do about a run of a kernel that only a Go program has, or whose copy is missing. call is the function of package tune that it calls to do
 // what the command cannot do.
 func adviseProgram(err error, call string) error {
+	if missing, ok := errors.AsType[*catalog.MissingError](err); ok {
+		return fmt.Errorf("%w; 'tune explain %[2]s', 'tune report %[2]s' and 'tune export %[2]s' show the run without it", missing, missing.Dir)
+	}
 	program, ok := errors.AsType[*catalog.ProgramError](err)
 	if !ok {
 		return err
@@ -599,6 +624,9 @@ func (a *app) finish(report *tune.Report, err error, asJSON bool) error {
 	case err != nil:
 		return err
 	case report.Result.Stop == search.Interrupted:
+		if report.Settings.For != "" {
+			return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with 'tune resume %s --workers URL'", report.Dir)}
+		}
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with 'tune resume %s'", report.Dir)}
 	case report.Result.Told == 0:
 		return nothingValid(report.Dir, 0)
@@ -664,7 +692,7 @@ func (a *app) printSchedule(r *tune.Report) {
 		fmt.Fprintf(w, "warning   %s\n", advice)
 	}
 	fmt.Fprintf(w, "checked   %s%s\n", r.Checking.Words(len(s.Checks)), deviation(s.Metrics))
-	printWeak(w, "", s.Weak)
+	printWeak(w, underChecked, s.Weak)
 	fmt.Fprintf(w, "schedule  %s\n", filepath.Join(r.Dir, tune.ScheduleName))
 	for _, file := range s.Artifacts {
 		fmt.Fprintf(w, "          %s\n", filepath.Join(r.Dir, file.Name))
@@ -709,10 +737,13 @@ func metricText(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// printWeak shows, under the line "checked", the outputs of which the check proves little. of says whose they are, where there are several.
-func printWeak(w io.Writer, of string, outputs []space.WeakOutput) {
+// underChecked leads the lines of printWeak that stand under the line "checked".
+const underChecked = "          "
+
+// printWeak shows the outputs of which a passed check proves little, a line each. lead is how a line begins.
+func printWeak(w io.Writer, lead string, outputs []space.WeakOutput) {
 	for _, weak := range outputs {
-		fmt.Fprintf(w, "          %s%s\n", of, weak)
+		fmt.Fprintf(w, "%s%s\n", lead, weak)
 	}
 }
 
@@ -882,6 +913,9 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		if filepath.Base(args[0]) == tune.ScheduleName {
 			args[0] = filepath.Dir(args[0])
 		}
+		if err := noRun(args[0]); err != nil {
+			return err
+		}
 		if info, serr := os.Stat(args[0]); serr == nil && !info.IsDir() {
 			if c.Flags().Lookup("format").Changed {
 				return a.convert(args[0], *format, *output, *quiet)
@@ -891,11 +925,8 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		if *yes && !*measure {
 			return usage(errors.New("--yes has no effect without --measure, because nothing is run: leave it out, or give both"))
 		}
-		if err := absent(args[0]); err != nil {
+		if err := cmp.Or(absent(args[0]), mustBeRun(args[0])); err != nil {
 			return err
-		}
-		if err := isRun(args[0]); err != nil {
-			return usage(err)
 		}
 		e := schedule.Exporter{ToolVersion: tune.Version(), Measure: *measure, Pick: *pick, Limit: most}
 		return a.export(c.Context(), e, args[0], exportTo{*format, *output, *prefix, *yes, *quiet})
@@ -916,8 +947,11 @@ func (a *app) export(ctx context.Context, e schedule.Exporter, dir string, to ex
 		return err
 	}
 	defer a.end(found)
-	if program, ok := errors.AsType[*catalog.ProgramError](found.CheckRun(dir)); ok && (to.format == libraryFormat || to.format == "trace") {
-		return fmt.Errorf("--format %s: %w: 'tune export %s --format program' writes what the run found", to.format, program, dir)
+	lacks := found.CheckRun(dir)
+	_, program := errors.AsType[*catalog.ProgramError](lacks)
+	_, missing := errors.AsType[*catalog.MissingError](lacks)
+	if (program || missing) && (to.format == libraryFormat || to.format == "trace") {
+		return fmt.Errorf("--format %s: %w: 'tune export %s --format program' writes what the run found", to.format, lacks, dir)
 	}
 	if e.Measure {
 		if err := measuredElsewhere(dir); err != nil {
@@ -1043,7 +1077,7 @@ and checks each variant on fresh inputs. It runs nothing from the folder.` + abo
 			for _, s := range v.Steps {
 				mark, why := "ok    ", ""
 				if s.Err != nil {
-					mark, why = "FAILED", ": "+s.Err.Error()
+					mark, why = "FAILED", ": "+inWords(s.Err, false)
 				}
 				fmt.Fprintf(a.stdout, "%s  %s%s\n", mark, s.Name, why)
 			}
@@ -1066,7 +1100,7 @@ func scheduleIn(dir string) (string, error) {
 		return "", usage(err)
 	}
 	if !isRunDir(dir) {
-		return "", fmt.Errorf("%s is not a run: it has neither %s nor %s: 'tune runs' lists the runs", dir, results.SettingsName, tune.ScheduleName)
+		return "", ofFile(fmt.Errorf("%s is not a run: it has neither %s nor %s: 'tune runs' lists the runs", dir, results.SettingsName, tune.ScheduleName))
 	}
 	if err := withoutResult(dir); err != nil {
 		return "", err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,11 +57,11 @@ the files of runs may hold names and paths that others should not see. The conne
 			return usage(err)
 		}
 		for _, dir := range args {
-			if err := absent(dir); err != nil {
+			if err := cmp.Or(absent(dir), fileOfRun(dir)); err != nil {
 				return err
 			}
 			if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-				return fmt.Errorf("%s is a file: want the directory of a run, or one that holds runs", dir)
+				return ofFile(fmt.Errorf("%s is a file: want the directory of a run, or one that holds runs", dir))
 			}
 		}
 		if len(args) == 0 {

@@ -35,6 +35,9 @@ func (a *app) watchWorkers(c *cobra.Command, address string, login *remote.Login
 	if err := login.Validate(); err != nil {
 		return nil, nil, usage(fmt.Errorf("--workers: %w (--tls-cert, --tls-key)", err))
 	}
+	if err := checkLogin(login); err != nil {
+		return nil, nil, err
+	}
 	ctx, cancel := context.WithCancel(c.Context())
 	w := &watchedWorkers{problem: "not asked yet"}
 	var all sync.WaitGroup

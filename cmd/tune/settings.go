@@ -56,6 +56,10 @@ func (s settings) blame(key string, err error) error {
 	text := strings.TrimPrefix(err.Error(), key+": ")
 	from := s.from[key]
 	switch {
+	case inFile(err) && from == "":
+		return ofFile(errors.New(text))
+	case inFile(err):
+		return ofFile(fmt.Errorf("%s: %s", from, text))
 	case from == "":
 		return usage(errors.New(text))
 	case strings.HasPrefix(from, "--"):
@@ -80,6 +84,14 @@ func (s settings) budgetIn(unit space.Unit) (search.Budget, error) {
 	return b, nil
 }
 
+// newBudget is budgetIn for a new run, which has a limit in any case.
+func (s settings) newBudget(unit space.Unit) (search.Budget, error) {
+	if s.budget.Wall == 0 && s.budget.Evaluations == 0 {
+		s.budget.Wall = defaultBudget
+	}
+	return s.budgetIn(unit)
+}
+
 // setting is one key of the settings. Every value is parsed from its text, wherever it comes from: viper's own conversions would
 // read a budget of 60 as 60 ns and a seed of -1 as 2^64-1.
 type setting struct {
@@ -88,15 +100,25 @@ type setting struct {
 	value string // the default, as users write it; "" where unset means none
 	parse func(*settings, string) error
 	words bool // the value is text, so that YAML of another type is a mistake
+	of    settingOf
 }
 
+// settingOf says how long a setting of a run holds.
+type settingOf int
+
+const (
+	ofRun     settingOf = iota + 1 // the run keeps it from its beginning
+	ofSitting                      // whoever resumes the run may change it
+	ofPlace                        // it says where the run is kept, and is no part of it
+)
+
 var settingTable = []setting{
-	{"kernel", "`kernel` to tune (see tune list)", defaultKernel, text(func(s *settings, v string) { s.kernel = v }), true},
-	{"shape", "`shape` of the problem, as name=value,…; fields left out take their defaults", "", func(s *settings, v string) error {
+	{"kernel", "`kernel` to tune (see tune list)", defaultKernel, text(func(s *settings, v string) { s.kernel = v }), true, ofRun},
+	{"shape", "`shape` of the problem, as name=value,…; fields left out take their defaults; may be given several times", "", func(s *settings, v string) error {
 		s.shape = v // which may be empty: all defaults
 		return nil
-	}, true},
-	{"data", "`file` of measurements, for the kernel recorded", "", text(func(s *settings, v string) { s.data = v }), true},
+	}, true, ofRun},
+	{"data", "`file` of measurements, for the kernel recorded", "", text(func(s *settings, v string) { s.data = v }), true, ofRun},
 	{"strategy", "search `strategy`: " + strings.Join(strategies.Names(), ", ") + " (default: the kernel's own, see tune list, else " + strategies.Default + "), or a strategy with constants, such as auto:lead=100,batch=16 (see tune list strategies)", "", func(s *settings, v string) error {
 		if v == "" {
 			return errors.New("is empty: write a value, or leave it out")
@@ -104,36 +126,36 @@ var settingTable = []setting{
 		s.strategy = v
 		_, err := strategies.Parse(v)
 		return err
-	}, true},
+	}, true, ofRun},
 	{"seed", "`seed` of the search: the same seed gives the same run", "1", func(s *settings, v string) (err error) {
 		s.seed, err = parseSeed(v)
 		return err
-	}, false},
+	}, false, ofRun},
 	{"budget", "wall `time` to spend, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given). The final measurement is part of it, but takes some seconds at least, so that budgets below 30s may be exceeded", "", func(s *settings, v string) (err error) {
 		s.budget.Wall, err = parseDuration(v)
 		return err
-	}, false},
+	}, false, ofSitting},
 	{"evals", "`number` of evaluations to spend", "", func(s *settings, v string) (err error) {
 		s.budget.Evaluations, err = parseCount(v)
 		return err
-	}, false},
-	{"target", "stop at the first candidate that costs no more than this `cost`: 100us, 900, or a rate for a kernel that is tuned for one", "", func(s *settings, v string) error {
+	}, false, ofSitting},
+	{"target", "stop at the first candidate that is as good as this `cost`: a time with a unit, such as 100us; a number alone, such as 900, where costs are no times; or a rate, for a kernel that is tuned for one", "", func(s *settings, v string) error {
 		if s.target = strings.TrimSpace(v); !startsNumber.MatchString(s.target) {
 			return fmt.Errorf("%s: want a number, with or without a unit", quoted(v))
 		}
 		return nil
-	}, false},
-	{"jobs", "`number` of candidates evaluated at once (default: one for each core); no effect on what a number of evaluations finds, except in measured spaces, where it is the number of simulated workers", "", func(s *settings, v string) (err error) {
+	}, false, ofSitting},
+	{"jobs", "`number` of candidates evaluated at once (default: one for each core); with --evals and exact costs it changes nothing in the result, except in measured spaces, where it is the number of simulated workers", "", func(s *settings, v string) (err error) {
 		s.jobs, err = parseCount(v)
 		return err
-	}, false},
+	}, false, ofSitting},
 	{"final", "roughly how long the final measurement against the baseline may take, a `time` with a unit (default 30s, within the budget)", "", func(s *settings, v string) (err error) {
 		s.final, err = parseDuration(v)
 		return err
-	}, false},
-	{"out", "`folder` that run directories are made in", "runs", text(func(s *settings, v string) { s.out = v }), true},
-	{"dir", "run `directory` (default OUT/KERNEL-TIME-SEED)", "", text(func(s *settings, v string) { s.dir = v }), true},
-	{"db", "`file` of the index of runs, or off (default: tune/tune.db in the user's data folder)", "", text(func(s *settings, v string) { s.db = v }), false},
+	}, false, ofSitting},
+	{"out", "`folder` that run directories are made in", "runs", text(func(s *settings, v string) { s.out = v }), true, ofPlace},
+	{"dir", "run `directory` (default OUT/KERNEL-TIME-SEED)", "", text(func(s *settings, v string) { s.dir = v }), true, ofPlace},
+	{"db", "`file` of the index of runs, or off (default: tune/tune.db in the user's data folder)", "", text(func(s *settings, v string) { s.db = v }), false, ofPlace},
 }
 
 const (
@@ -145,6 +167,9 @@ func text(set func(*settings, string)) func(*settings, string) error {
 	return func(s *settings, v string) error {
 		if v == "" {
 			return errors.New("is empty: write a value, or leave it out")
+		}
+		if rest, home := strings.CutPrefix(v, "~/"); home {
+			return fmt.Errorf("%s: ~ is the home folder in shells alone, at the beginning of a word: write the whole path, or \"$HOME/%s\" in a shell", v, rest)
 		}
 		set(s, v)
 		return nil
@@ -244,9 +269,54 @@ func addSettings(flags *pflag.FlagSet, keys ...string) {
 	for _, s := range settingTable {
 		if slices.Contains(keys, s.key) {
 			short := map[string]string{"jobs": "j", "budget": "b"}[s.key]
+			if s.key == "shape" {
+				flags.Var(new(shapeFlag), s.key, s.usage)
+				continue
+			}
 			flags.StringP(s.key, short, s.value, s.usage)
 		}
 	}
+}
+
+// shapeFlag is the text of a shape. Where the flag is given several times, each adds fields.
+type shapeFlag string
+
+// String implements pflag.Value.
+func (f *shapeFlag) String() string { return string(*f) }
+
+// Set implements pflag.Value.
+func (f *shapeFlag) Set(v string) error {
+	if *f != "" && v != "" {
+		v = string(*f) + "," + v
+	}
+	*f = shapeFlag(v)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (f *shapeFlag) Type() string { return "string" }
+
+// keptFlag annotates a flag of run that is no setting, and that the run keeps from its beginning, with what it is called.
+const keptFlag = "kept by the run"
+
+// keep says that a run keeps a flag from its beginning, and what it is called in "the run keeps its".
+func keep(flags *pflag.FlagSet, name, called string) {
+	if err := flags.SetAnnotation(name, keptFlag, []string{called}); err != nil {
+		panic(err) // there is no such flag
+	}
+}
+
+// kept returns what a setting or a flag of run is called that a run keeps from its beginning; "" where it is none. flags are those of run.
+func kept(flags *pflag.FlagSet, name string) string {
+	for _, s := range settingTable {
+		if s.key == name && s.of == ofRun {
+			return name
+		}
+	}
+	if f := flags.Lookup(name); f != nil && f.Annotations[keptFlag] != nil {
+		return f.Annotations[keptFlag][0]
+	}
+	return ""
 }
 
 // takesSettings reports whether a command has the flag --config for settings, and not only for the file of a kernel.
@@ -396,7 +466,9 @@ func newLayer(name string, data []byte) (layer, error) {
 func openConfig(config string) (name string, data []byte, err error) {
 	if strings.ContainsAny(config, "./\\") {
 		if err = present(config); err == nil {
-			data, err = files.Read(config, files.YAML)
+			if data, err = files.Read(config, files.YAML); err != nil {
+				err = fileFault{err}
+			}
 		}
 		if err != nil {
 			return "", nil, fmt.Errorf("--config: %w", err)
@@ -432,6 +504,19 @@ func parseConfig(data []byte) (values map[string]any, lines map[string]int, err 
 	return parseSettings(doc.Content[0], settingKeys())
 }
 
+// standsElsewhere says what to do with a key that is no setting, as the end of a message. known are those that may stand here.
+func standsElsewhere(key string, known []string) string {
+	switch {
+	case key == "start":
+		return "; points to begin with stand in space.start of a kernel file"
+	case key == "kernel" && !slices.Contains(known, key):
+		return "; the file of a kernel is the kernel: leave it out"
+	case slices.Contains(known, "start") && space.Nearest(key, known) == "":
+		return fmt.Sprintf("; the value of a parameter stands under start, as in start: [{%s: 1}]", key)
+	}
+	return space.DidYouMean(key, known)
+}
+
 // parseSettings reads one YAML mapping from known keys to single values. It returns the values as their text, which
 // is parsed as that of a flag is, and the line of each. also are keys that the caller has read, for messages.
 func parseSettings(root *yaml.Node, keys []string, also ...string) (values map[string]any, lines map[string]int, err error) {
@@ -445,7 +530,7 @@ func parseSettings(root *yaml.Node, keys []string, also ...string) (values map[s
 		switch {
 		case at < 0 || key.Kind != yaml.ScalarNode || !slices.Contains(keys, key.Value):
 			all := slices.Concat(also, keys)
-			return nil, nil, fmt.Errorf("line %d: unknown key %q: want %s%s", key.Line, key.Value, strings.Join(all, ", "), space.DidYouMean(key.Value, all))
+			return nil, nil, fmt.Errorf("line %d: unknown key %q: want %s%s", key.Line, key.Value, strings.Join(all, ", "), standsElsewhere(key.Value, all))
 		case lines[key.Value] != 0:
 			return nil, nil, fmt.Errorf("line %d: %s is already set on line %d", key.Line, key.Value, lines[key.Value])
 		case value.Kind != yaml.ScalarNode:

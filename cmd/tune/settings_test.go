@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,47 @@ func TestEnvironmentOfOtherCommands(t *testing.T) {
 	}
 	if _, err := readSettings(flags, "", []string{"TUNE_SHPAE=a=1"}); err == nil || !strings.Contains(err.Error(), "did you mean TUNE_SHAPE?") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestKept: what a run keeps is refused by the commands that go on with it, in words. Every other flag of run is one that a resumed run
+// may have too, or is no part of a run.
+func TestKept(t *testing.T) {
+	noPart := []string{"config", "live", "help", "version"}
+	for _, s := range settingTable {
+		if s.of < ofRun || s.of > ofPlace {
+			t.Errorf("setting %s does not say how long it holds", s.key)
+		}
+		if s.of == ofPlace {
+			noPart = append(noPart, s.key)
+		}
+	}
+	root := (&app{}).root()
+	run, _, err := root.Find([]string{"run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range ofRuns {
+		c, _, err := root.Find([]string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.Flags().VisitAll(func(f *pflag.Flag) {
+			called := kept(run.Flags(), f.Name)
+			if other := c.Flags().Lookup(f.Name); other != nil && called != "" && f.Name != "strategy" { // which resume compares
+				t.Errorf("tune %s has the flag --%s, and a run keeps its %s", name, f.Name, called)
+			} else if other != nil {
+				return
+			}
+			err := c.ParseFlags([]string{"--" + f.Name, "1"})
+			want := "unknown flag: --" + f.Name + ": the run keeps its " + called + ": leave it out, or start a new run"
+			switch {
+			case called != "" && (err == nil || flagError(c, err).Error() != want):
+				t.Errorf("tune %s --%s: %v", name, f.Name, flagError(c, err))
+			case called == "" && name == "resume" && !slices.Contains(noPart, f.Name):
+				t.Errorf("tune resume has no flag --%s, and the flag does not say that the run keeps it", f.Name)
+			}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -89,9 +90,20 @@ that was exported there, at the shape of the run. With --vectors it checks every
 				return err
 			}
 		}
-		return a.simulate(path, program, shape, set.shape != "" || of != "", treeSeed, *cycles, *trace, *asJSON)
+		return a.simulate(path, program, shape, wrongShape(set.shape, of, shape), treeSeed, *cycles, *trace, *asJSON)
 	}
 	return c
+}
+
+// wrongShape says why a program may be wrong at a shape: the text that the user gave, or of, that of the run of the program. Both may be "".
+func wrongShape(given, of string, shape kernels.Shape) string {
+	switch {
+	case given == "" && of == "":
+		return "is this program for another shape? --shape says which"
+	case given != "" && of != "" && of != shape.String():
+		return fmt.Sprintf("the run made it for %s: leave --shape out", of)
+	}
+	return ""
 }
 
 // programAt returns the path of the program that an argument names: a file or, for the directory of a run or the schedule in it, what
@@ -102,7 +114,14 @@ func programAt(arg string) (path, shape string, err error) {
 	}
 	info, serr := os.Stat(arg)
 	if serr != nil || !info.IsDir() && filepath.Base(arg) != tune.ScheduleName {
-		return arg, "", nil
+		if strings.HasSuffix(arg, ".program.json") {
+			return arg, "", nil
+		}
+		err := cmp.Or(fileOfRun(arg), takes(arg, wantsProgram))
+		if kind := kindOf(arg); err == nil && isYAML(arg) && kind != kindUnknown {
+			err = ofFile(fmt.Errorf("%s %s, and no program: want %s", arg, kind.is, wantsProgram))
+		}
+		return arg, "", err
 	}
 	if info.IsDir() {
 		if arg, err = scheduleIn(arg); err != nil {
@@ -140,7 +159,7 @@ func readNames(path string) ([]sim.NamedRange, error) {
 	return names, nil
 }
 
-func (a *app) simulate(path string, program *sim.Program, shape kernels.Shape, shapeGiven bool, seed uint64, cycles int, trace string, asJSON bool) error {
+func (a *app) simulate(path string, program *sim.Program, shape kernels.Shape, advice string, seed uint64, cycles int, trace string, asJSON bool) error {
 	s := tree.Shape{Height: shape.Int("height"), Rounds: shape.Int("rounds"), Batch: shape.Int("batch")}
 	limits := sim.Limits{Cycles: cycles}
 	e, err := treehash.Examine(program, s, seed, limits)
@@ -162,8 +181,8 @@ func (a *app) simulate(path string, program *sim.Program, shape kernels.Shape, s
 	}
 	if err == nil && (e.Values != nil || indices && e.Indices != nil) {
 		failed := &exitError{code: exitFailed}
-		if !shapeGiven {
-			failed.err = fmt.Errorf("%s is wrong at %s: is this program for another shape? --shape says which", path, shape)
+		if advice != "" {
+			failed.err = fmt.Errorf("%s is wrong at %s: %s", path, shape, advice)
 		}
 		err = failed
 	}

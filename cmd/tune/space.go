@@ -64,8 +64,11 @@ smallest set of constraints that conflict.`,
 // findSpace returns the space of a kernel or a file, and the presets of the kernel, the baseline first.
 func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Preset, error) {
 	if strings.ContainsAny(name, "./\\") {
-		if err := present(name); err != nil {
-			return nil, nil, usage(err)
+		if err := takes(name, wantsSpace); err != nil {
+			return nil, nil, err
+		}
+		if kind := kindOf(name); kind == kindLibrary || kind == kindSchedule {
+			return nil, nil, ofFile(fmt.Errorf("%s %s, and no space: %s", name, kind.is, kind.command(name)))
 		}
 		// A file of measurements may look like the kernel of a user, and would be told what it lacks.
 		data, err := files.Read(name, files.Data)
@@ -126,7 +129,11 @@ func readSpace(name string) (*space.Space, error) {
 		return f.MakeSpace()
 	}
 	if !isT1(name, data) {
-		s, err := space.Read(bytes.NewReader(data))
+		d, err := space.ReadDocument(bytes.NewReader(data))
+		if err != nil {
+			return nil, usage(fileFault{fmt.Errorf("%s: %w", name, err)})
+		}
+		s, err := d.Space()
 		if err != nil {
 			return nil, usage(fileFault{fmt.Errorf("%s: %w", name, err)})
 		}

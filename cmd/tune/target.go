@@ -11,6 +11,7 @@ import (
 
 	"tune/internal/plain"
 	"tune/kernels"
+	"tune/kernels/catalog"
 	"tune/kernels/remote"
 	"tune/results"
 )
@@ -112,6 +113,21 @@ func (f *farm) machine() *results.Machine {
 	return &results.Machine{OS: text(i.OS), Arch: text(i.Arch), CPU: text(i.CPU), Cores: max(i.Cores, 1), Go: text(i.Go), Fingerprint: text(i.Fingerprint)}
 }
 
+// searched is called when the search of a run is over: its final measurement may move to a worker like the target.
+func (f *farm) searched() {
+	if f != nil && f.target != nil {
+		f.target.MayMove(func(text string) { fmt.Fprintln(f.out, text) })
+	}
+}
+
+// measurer returns what says who makes the final measurement of a run; nil where it has no target.
+func (f *farm) measurer() func() (*results.Machine, string) {
+	if f == nil || f.target == nil {
+		return nil
+	}
+	return func() (*results.Machine, string) { return f.machine(), f.target.Info().Name }
+}
+
 // tunedElsewhere says that a run is tuned for the machine of a worker, and what to do; nil where it is not.
 func tunedElsewhere(run *results.Run, do string) error {
 	if run.Settings.For == "" {
@@ -126,7 +142,30 @@ func measuredElsewhere(dir string) error {
 	if err != nil || !run.Settings.Measured {
 		return err
 	}
-	return tunedElsewhere(run, fmt.Sprintf("'tune resume %s --workers URL' measures its best points there", kernels.ShellWord(dir)))
+	return tunedElsewhere(run, fmt.Sprintf("'tune measure %s --workers URL' measures its best points there", kernels.ShellWord(dir)))
+}
+
+// measureFarm connects to the worker whose machine a run is tuned for, to measure there; nil for a run that is measured here. waits says that
+// the command line tells how long to wait for a quiet machine.
+func (a *app) measureFarm(ctx context.Context, r *remoteFlags, found *catalog.Found, dir string, waits bool, d *display) (*farm, context.Context, error) {
+	remotely, err := r.asked()
+	if err != nil {
+		return nil, ctx, err
+	}
+	run, err := results.Look(dir)
+	switch {
+	case err != nil:
+		return nil, ctx, err
+	case !remotely && !run.Settings.Measured: // what measures says that there is nothing to measure
+		return nil, ctx, nil
+	case !remotely:
+		return nil, ctx, tunedElsewhere(run, "add --workers URL or --listen ADDRESS, where that worker is")
+	case run.Settings.For == "":
+		return nil, ctx, usage(r.blame(fmt.Errorf("%s is not tuned for a worker, so that this machine measures its best points: leave it out", dir)))
+	case waits:
+		return nil, ctx, usage(fmt.Errorf("--wait has no effect: whether the machine of worker %s is quiet is not known here: leave it out", plain.Line(run.Settings.For)))
+	}
+	return a.farmAgain(ctx, r, run, found, d)
 }
 
 // mind says when the target has left, and when it is back.
@@ -144,17 +183,17 @@ func (f *farm) mind(ctx context.Context) {
 		if now := f.Workers() > 0; now != there {
 			switch there = now; {
 			case !there:
-				fmt.Fprintf(f.out, "worker %s is silent: waiting for it\n", plain.Line(f.target.Info().Name))
+				fmt.Fprintf(f.out, "worker %s is silent: waiting for it\n", plain.Line(f.job.Only))
 			case seen:
-				fmt.Fprintf(f.out, "worker %s is back\n", plain.Line(f.target.Info().Name))
+				fmt.Fprintf(f.out, "worker %s is back\n", plain.Line(f.job.Only))
 			}
 			seen = true
 		}
 	}
 }
 
-// adviseTarget says what to do where the worker that a run is tuned for is gone.
-func (r *remoteFlags) adviseTarget(dir string, err error) error {
+// adviseTarget says what to do where the worker that a run is tuned for is gone. command goes on with the run in a directory.
+func (r *remoteFlags) adviseTarget(command, dir string, err error) error {
 	gone, is := errors.AsType[*remote.GoneError](err)
 	if !is {
 		return err
@@ -163,5 +202,5 @@ func (r *remoteFlags) adviseTarget(dir string, err error) error {
 	if r.listen != "" {
 		where = "--listen " + kernels.ShellWord(r.listen)
 	}
-	return fmt.Errorf("%w: nothing that was measured is lost; start it again, and continue with 'tune resume %s %s'", gone, kernels.ShellWord(dir), where)
+	return fmt.Errorf("%w: nothing that was measured is lost; start it again, and continue with 'tune %s %s %s'", gone, command, kernels.ShellWord(dir), where)
 }

@@ -47,13 +47,12 @@ func startWith(t *testing.T, environ []string, args ...string) *process {
 // natsFor starts a NATS server, and returns its address.
 func natsFor(t *testing.T) (url string) {
 	t.Helper()
-	address := "127.0.0.1:" + freePort(t)
-	server, err := natsserver.Start(natsserver.Config{Address: address})
+	server, err := natsserver.Start(natsserver.Config{Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	return "nats://" + address
+	return fmt.Sprintf("nats://127.0.0.1:%d", server.Port())
 }
 
 // scheduleOf reads the schedule of a run as it is written, without what differs in every run.
@@ -76,6 +75,7 @@ func scheduleOf(t *testing.T, dir string, without ...string) map[string]any {
 // TestTarget: a run that is tuned for a worker has the outcomes, the schedule and the files of a run on that machine. The schedule
 // says by whom they were made.
 func TestTarget(t *testing.T) {
+	t.Parallel()
 	root, url := t.TempDir(), natsFor(t)
 	args := func(dir string, more ...string) []string {
 		return append([]string{"run", "treehash", "--shape", small, "--evals", "60", "--seed", "1", "--dir", dir, "-q", "--no-db"}, more...)
@@ -129,6 +129,7 @@ func TestTarget(t *testing.T) {
 
 // TestTargetOwnKernel: a kernel of one's own travels to the target with its files, if the owner of that worker allows it.
 func TestTargetOwnKernel(t *testing.T) {
+	t.Parallel()
 	root, own, url := t.TempDir(), ownKernel(t), natsFor(t)
 	args := func(dir string, more ...string) []string {
 		return append([]string{"run", own, "--evals", "30", "--seed", "1", "--dir", dir, "-q", "--no-db"}, more...)
@@ -155,6 +156,7 @@ func TestTargetOwnKernel(t *testing.T) {
 // TestTargetResumed: neither a worker nor a coordinator that is killed loses an outcome of a run with a target, and the run goes on with
 // that worker alone.
 func TestTargetResumed(t *testing.T) {
+	t.Parallel()
 	root, url := t.TempDir(), natsFor(t)
 	args := func(dir string, more ...string) []string {
 		return append([]string{"run", "treehash", "--shape", small, "--evals", "120", "--seed", "1", "--dir", dir, "-q", "--no-db"}, more...)
@@ -180,14 +182,12 @@ func TestTargetResumed(t *testing.T) {
 	}
 	outcomes(1)
 	ada.kill()
-	away := measuredBy(t, dir)["ada"] < 100
-	time.Sleep(3 * time.Second)
+	if measuredBy(t, dir)["ada"] < 100 {
+		run.out.await(t, "worker ada is silent: waiting for it\n")
+	}
 	ada = begin()
 	outcomes(5)
 	run.kill()
-	if text := run.out.String(); away && !strings.Contains(text, "worker ada is silent: waiting for it\n") {
-		t.Errorf("the run says nothing of its worker:\n%s", text)
-	}
 	out, err := exec.Command("tune", "resume", dir, "--no-db", "-q").CombinedOutput()
 	if exitCode(err) != exitFailed || !strings.Contains(string(out), dir+" is tuned for the machine of worker ada: add --workers URL or --listen ADDRESS") {
 		t.Errorf("%v\n%s", err, out)
@@ -211,7 +211,8 @@ func TestTargetResumed(t *testing.T) {
 }
 
 // TestTargetMeasures: a kernel in C is tuned by a coordinator without a compiler: the worker compiles and measures, in the final too, and its
-// program comes back. Where the worker leaves during the final, the run says so, and goes on when it is back.
+// program comes back. Ctrl-C in the final ends the run soon, with a short final, and leaves the worker free. Where the worker is stopped during
+// the final, the run says so. In both cases it goes on when it is resumed. Where another worker has the same processor, it makes the final.
 func TestTargetMeasures(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil || testing.Short() {
 		t.Skip("needs gcc, and measures one candidate after the other")
@@ -228,15 +229,20 @@ func TestTargetMeasures(t *testing.T) {
 	if err == nil {
 		t.Fatalf("the coordinator has a compiler:\n%s", out)
 	}
-	run := startWith(t, bare, "run", "elementwise-f32", "--shape", "n=4096", "--evals", "6", "--final", "20s", "--seed", "1", "--dir", dir, "--no-db", "--workers", url, "--for", "ada", "--lease", "2s")
-	for range 1500 {
-		if log, err := os.ReadFile(filepath.Join(dir, results.JournalName)); err == nil && strings.Contains(string(log), `"end"`) {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
+	run := startWith(t, bare, "run", "elementwise-f32", "--shape", "n=4096", "--evals", "3", "--final", "10m", "--seed", "1", "--dir", dir, "--no-db", "--workers", url, "--for", "ada", "--lease", "2s")
+	run.out.await(t, ", pair ") // of the final
+	if code := run.interrupt(t); code != exitInterrupted || !strings.HasSuffix(run.out.String(), "tune: interrupted: continue with 'tune resume "+dir+" --workers URL'\n") {
+		t.Fatalf("exit code %d\n%s", code, &run.out)
 	}
-	time.Sleep(time.Second) // the final is under way
-	ada.kill()
+	if s := scheduleOf(t, dir); s["by"] != "ada" {
+		t.Errorf("%v", s)
+	}
+	tuneOK(t, "run", "treehash", "--shape", small, "--evals", "1", "--dir", dir+"-other", "--no-db", "-q", "--workers", url, "--for", "ada") // which is free
+	run = startWith(t, bare, "resume", dir, "--final", "10m", "--no-db", "--workers", url, "--lease", "2s")
+	run.out.await(t, ", pair ")
+	if code := ada.interrupt(t); code != exitOK {
+		t.Errorf("exit code %d\n%s", code, &ada.out)
+	}
 	if err := run.Wait(); exitCode(err) != exitFailed {
 		t.Fatalf("%v\n%s", err, &run.out)
 	}
@@ -244,13 +250,29 @@ func TestTargetMeasures(t *testing.T) {
 	if text := run.out.String(); !strings.Contains(text, "worker ada ") || !strings.Contains(text, fmt.Sprintf(want, dir, url)) {
 		t.Errorf("%s", text)
 	}
-	if by := measuredBy(t, dir); by["ada"] != 6 {
+	if by := measuredBy(t, dir); by["ada"] != 3 {
 		t.Errorf("measured by %v", by)
 	}
 	out, err = exec.Command("tune", "measure", dir, "--wait", "0", "--no-db").CombinedOutput()
-	if exitCode(err) != exitFailed || !strings.Contains(string(out), dir+" is tuned for the machine of worker ada: 'tune resume "+dir+" --workers URL' measures its best points there") {
+	if exitCode(err) != exitFailed || !strings.Contains(string(out), dir+" is tuned for the machine of worker ada: add --workers URL or --listen ADDRESS, where that worker is") {
 		t.Errorf("%v\n%s", err, out)
 	}
+	// A worker that is lost in the final has its place taken by one like it.
+	ada = begin()
+	bob := startTune(t, "worker", url, "--name", "bob")
+	awaitWorkers(t, url, "bob")
+	run = startWith(t, bare, "resume", dir, "--final", "10m", "--no-db", "--workers", url, "--lease", "2s")
+	run.out.await(t, ", pair ")
+	ada.kill()
+	run.out.await(t, "worker ada has left: worker bob, which has the same processor, takes its place for the final measurement\n")
+	if code := run.interrupt(t); code != exitInterrupted {
+		t.Fatalf("exit code %d\n%s", code, &run.out)
+	}
+	if s := scheduleOf(t, dir); s["by"] != "bob" {
+		t.Errorf("%v", s)
+	}
+	tuneOK(t, "verify", dir)
+	bob.kill()
 	begin()
 	again := startWith(t, bare, "resume", dir, "--final", "500ms", "--no-db", "--workers", url)
 	if err := again.Wait(); err != nil {
@@ -263,6 +285,14 @@ func TestTargetMeasures(t *testing.T) {
 	program, err := os.ReadFile(filepath.Join(dir, "best.kernel.c"))
 	if err != nil || !strings.Contains(string(program), "tune_kernel") {
 		t.Errorf("%.300s, %v", program, err)
+	}
+	// Its final measurement is repeated there too, by the coordinator that has no compiler.
+	made := s["created"]
+	if out, err = exec.Command("env", append(bare, "tune", "measure", dir, "--limit", "1s", "--no-db", "--workers", url, "-q")...).CombinedOutput(); exitCode(err) > exitFailed {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if s = scheduleOf(t, dir); s["by"] != "ada" || s["created"] == made && !strings.Contains(string(out), "could not be verified") || s["machine"].(map[string]any)["fingerprint"] != results.ThisMachine().Fingerprint {
+		t.Errorf("%v\n%s", s, out)
 	}
 	tuneOK(t, "verify", dir)
 	path := filepath.Join(dir, results.SettingsName)

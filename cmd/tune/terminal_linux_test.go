@@ -44,8 +44,29 @@ func TestDumb(t *testing.T) {
 	}
 }
 
-// onTerminal runs a search with its progress on a terminal. It returns what is there before the live line, and what that line was.
+// TestCheckTerminal: a check that takes more than a second says what it does, whatever the command does in that time.
+func TestCheckTerminal(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "slow.yaml")
+	text := "space: {parameters: [{name: n, type: int, from: 1, to: 3}]}\ncommand: {run: 'sleep 1.5; echo {{n}}', check: 'true', metric: {unit: steps, exact: true}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	header, frames := commandOnTerminal(t, 200, nil, "check", file)
+	want := "checking " + file + ": trying the baseline · 1s"
+	if header != "" || len(frames) < 3 || frames[1] != want || frames[len(frames)-1] != "" {
+		t.Errorf("%q, %q: want the line %q, removed in the end", header, frames, want)
+	}
+}
+
+// onTerminal runs a search with its progress on a terminal, as commandOnTerminal does.
 func onTerminal(t *testing.T, columns uint16, environ []string, flags ...string) (header string, frames []string) {
+	t.Helper()
+	return commandOnTerminal(t, columns, environ, append([]string{"run", "treehash", "--budget", "600ms", "--shape", small, "--dir", filepath.Join(t.TempDir(), "run")}, flags...)...)
+}
+
+// commandOnTerminal runs a command of tune with its standard error on a terminal. It returns what is there before the live line, and what
+// that line was.
+func commandOnTerminal(t *testing.T, columns uint16, environ []string, args ...string) (header string, frames []string) {
 	t.Helper()
 	terminal, tty, err := openPTY()
 	if err != nil {
@@ -55,7 +76,7 @@ func onTerminal(t *testing.T, columns uint16, environ []string, flags ...string)
 	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("tune", append([]string{"run", "treehash", "--budget", "600ms", "--shape", small, "--dir", filepath.Join(t.TempDir(), "run")}, flags...)...)
+	cmd := exec.Command("tune", args...)
 	cmd.Stderr, cmd.Env = tty, append(append(os.Environ(), "TERM=xterm"), environ...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,9 +143,12 @@ fields, for editors, and --schema=library that of the files of tune library.`,
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return fmt.Errorf("cannot make the folder of the example: %w: choose another", err)
 		}
-		for _, f := range files {
+		for i, f := range files {
 			path := filepath.Join(dir, f.Name)
 			if err := writeNew(path, f.Text); err != nil {
+				for _, before := range files[:i] { // a part of the example would be in the way of another try
+					os.Remove(filepath.Join(dir, before.Name))
+				}
 				return fmt.Errorf("cannot write the example: %w: choose another folder, 'tune init DIR'", err)
 			}
 			fmt.Fprintf(a.stdout, "wrote %s\n", path)
@@ -169,7 +173,10 @@ func writeNew(path string, text []byte) error {
 		return err
 	}
 	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(path)
+	}
+	return err
 }
 
 // checkReport is what tune check finds.
@@ -217,9 +224,9 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Check the file of your own kernel, and try its baseline",
 		Long: `check reads the file of a kernel, reports all faults by line and column, and prints the size of the space. Then it
 compares the arguments in the file with the functions of the source, and builds, checks and measures the baseline once, as a
-run would. It also tries the reference on several inputs, and warns if its results do not depend on them
-or are no larger than their tolerance. --static skips everything after the file, and starts no process except compilers to
-ask for their version.
+run would, but with fewer samples. It also tries the reference on several inputs, and warns if its results do not depend on
+them or are no larger than their tolerance. --static skips everything after the file, and starts no process except compilers
+to ask for their version.
 
 It also reads the files of settings that a run would read (see tune config). If FILE holds only settings, it checks those. If it is the
 file of a library, check lists the shapes that 'tune library' would search, and counts those to measure and to hold out.`,
@@ -235,15 +242,16 @@ file of a library, check lists the shapes that 'tune library' would search, and 
 		if err != nil {
 			return usage(err)
 		}
-		if library.IsFile(args[0]) {
+		kind := kindOf(args[0])
+		if kind == kindLibrary {
 			return a.checkLibrary(args[0], *asJSON)
 		}
-		if err := noKernel(args[0]); err != nil {
+		if err := kind.noKernel(args[0]); err != nil {
 			return usage(err)
 		}
 		var report *checkReport
 		w := a.work("checking "+args[0], false)
-		if settingsIn(args[0]) {
+		if kind == kindSettings {
 			report, err = a.checkSettings(c, args[0])
 		} else {
 			report, err = a.check(c, w, args[0], set, *static, *show)
@@ -265,20 +273,32 @@ file of a library, check lists the shapes that 'tune library' would search, and 
 // sourceEndings end the names of files that people take for the file of a kernel.
 var sourceEndings = []string{".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".cu", ".py", ".sh", ".go", ".rs"}
 
+// comesWith adds to the error of a file that is not there which kernel of tune's own its name most likely stands for.
+func (a *app) comesWith(name string, err error) error {
+	near := name
+	if names := a.table.Names(); !slices.Contains(names, name) {
+		near = space.Nearest(name, names)
+	}
+	if near == "" {
+		return err
+	}
+	return fmt.Errorf("%w; the kernel %s comes with tune and needs no check: 'tune run %[2]s' tunes it", err, near)
+}
+
 // check examines a file. The report is nil where nothing can be said about it. shows is told what is done.
 func (a *app) check(c *cobra.Command, shows *work, path string, set settings, static, show bool) (*checkReport, error) {
 	report := &checkReport{Faults: []checkFault{}, Warnings: []checkFault{}}
 	if err := present(path); err != nil {
-		return nil, usage(err)
+		return nil, usage(a.comesWith(path, err))
 	}
 	if err := folderFault(path, "tune check"); err != nil {
 		return nil, usage(err)
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, usage(fmt.Errorf("%s is a folder without the file of a kernel: name a file", path))
+		return nil, ofFile(fmt.Errorf("%s is a folder without the file of a kernel: name a file", path))
 	}
 	k, err := user.Load(path)
-	if err != nil && slices.Contains(sourceEndings, filepath.Ext(path)) {
+	if err != nil && isSource(path) {
 		return nil, usage(notYAML(path))
 	}
 	if err != nil {
@@ -339,8 +359,10 @@ func (a *app) check(c *cobra.Command, shows *work, path string, set settings, st
 		} else if err != nil {
 			return nil, err
 		}
-		if err := source.Telling(c.Context()); err != nil {
-			return report.faulty(path, err)
+		if !source.Small() {
+			if err := source.Telling(c.Context()); err != nil {
+				return report.faulty(path, err)
+			}
 		}
 	}
 	shows.doing("trying the baseline")
@@ -352,14 +374,31 @@ func tryAll(ctx context.Context, p kernels.Problem, source *user.SourceProblem, 
 	// Trying the reference takes about as long as checking the baseline, and nothing is timed before both are done. Where much memory is
 	// needed, it comes last.
 	tried := func() ([]checkFault, error) { return nil, nil }
-	if source != nil {
-		tried = func() ([]checkFault, error) { return probe(ctx, source, path) }
-		if source.Small() {
-			tried = meanwhile(tried)
-		}
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	switch {
+	case source == nil:
+	case source.Small():
+		tried = meanwhile(func() ([]checkFault, error) {
+			odd, err := probe(ctx, source, path, probeTime)
+			if _, wrong := errors.AsType[user.Faults](err); wrong {
+				cancel() // the baseline would say nothing
+			}
+			return odd, err
+		})
+	default:
+		tried = func() ([]checkFault, error) { return probe(ctx, source, path, probeTime) }
 	}
-	err := tryBaseline(ctx, p, source, path, report)
+	if source != nil {
+		source.Brief()
+	}
+	warnings := report.Warnings
+	err := tryBaseline(limited, p, source, path, report)
 	odd, probed := tried()
+	if _, wrong := errors.AsType[user.Faults](probed); wrong {
+		report.Baseline, report.OK, report.Warnings = nil, false, warnings
+		return report.faulty(path, probed)
+	}
 	if err != nil {
 		if setup, failed := errors.AsType[*user.SetupError](err); failed {
 			err = setup // it is no trial's
@@ -371,9 +410,28 @@ func tryAll(ctx context.Context, p kernels.Problem, source *user.SourceProblem, 
 	}
 	report.Warnings = append(report.Warnings, odd...)
 	if !report.OK {
-		return report, &exitError{exitFailed, fmt.Errorf("%s: the baseline failed", path)}
+		return report, &exitError{exitFailed, fmt.Errorf("%s: the baseline failed: %s", path, mend(report.Baseline.Status, source != nil))}
 	}
 	return report, nil
+}
+
+// mend says what to change where the baseline of a kernel ends with a status. inC says that the kernel is a function in C.
+func mend(status string, inC bool) string {
+	switch {
+	case !inC && status == space.Timeout.String():
+		return "mend the command, or give it more time by command.limits"
+	case !inC && status == space.WrongAnswer.String():
+		return "mend the command, its check or metric, or the defaults of its parameters; --show-output shows what is printed"
+	case !inC:
+		return "mend the command, or the defaults of its parameters; --show-output shows what is printed"
+	}
+	what := map[string]string{
+		space.CompileFailed.String(): "mend the source, source.flags",
+		space.WrongAnswer.String():   "mend the function, source.reference and its tolerance",
+		space.Crashed.String():       "mend the function, the lengths of source.arguments",
+		space.Timeout.String():       "mend the function, source.limits",
+	}[status]
+	return cmp.Or(what, "mend the function") + ", or the defaults of the parameters"
 }
 
 // faulty returns the report with the faults of a file that are in an error, and what the command ends with. It returns no report where
@@ -398,12 +456,17 @@ func examine(ctx context.Context, source *user.SourceProblem, path string, repor
 		}
 		return true, faultsError(path, len(faults))
 	case errors.Is(err, cc.ErrNone):
-		report.Arguments = "not checked: " + err.Error()
+		report.Arguments = "not checked: that takes a C compiler"
 		return true, fmt.Errorf("%s: %w", path, err)
 	case err != nil:
 		return false, fmt.Errorf("%s: %w", path, err)
 	}
 	report.Arguments = argumentsFit
+	misplaced, err := source.Misplaced(ctx)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", path, err)
+	}
+	report.Warnings = append(report.Warnings, checkFaults(misplaced)...)
 	return false, nil
 }
 
@@ -456,21 +519,32 @@ func meanwhile[T any](f func() (T, error)) func() (T, error) {
 	return sync.OnceValues(func() (T, error) { r := <-done; return r.value, r.err })
 }
 
-// probeTime is how long the reference is tried on inputs.
+// probeTime is how long the reference is tried on inputs. A slower one is judged by one input.
 const probeTime = 20 * time.Second
 
-// probe returns what is odd about the results of the reference.
-func probe(ctx context.Context, p *user.SourceProblem, path string) ([]checkFault, error) {
-	limited, cancel := context.WithTimeout(ctx, probeTime)
+// probe returns what is odd about the results of the reference, as far as that is seen within a time. It judges the outputs too, as Telling
+// does.
+func probe(ctx context.Context, p *user.SourceProblem, path string, within time.Duration) ([]checkFault, error) {
+	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	odd, err := p.Probe(limited)
+	odd, err := p.Try(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return []checkFault{{File: path, Field: "source.reference", Message: fmt.Sprintf("%v were not enough to see whether its results depend on its inputs", probeTime)}}, nil
+		release, err := p.Host().Beside(ctx) // the baseline may be timed by now
+		if err != nil {
+			return nil, err
+		}
+		untold := p.Telling(ctx)
+		if release(); untold != nil {
+			return nil, untold
+		}
+		odd, _ := p.Glance(ctx, 0) // where this fails, so does the check of the baseline
+		return append(checkFaults(odd), checkFault{File: path, Field: "source.reference", Message: fmt.Sprintf("%v were not enough to see whether its results depend on its inputs", within)}), ctx.Err()
 	}
 	return checkFaults(odd), err
 }
 
-// glanceTime is how long a run tries the reference before it begins.
+// glanceTime is how long a run tries the reference on several inputs before it begins. A slower one is judged by the inputs that were tried,
+// or by a single one, which takes about as long as the check of the baseline meanwhile.
 const glanceTime = 2 * time.Second
 
 // glance returns what is odd about the results of the reference of a kernel at a shape, as far as that is seen at once. What
@@ -485,9 +559,12 @@ func glance(ctx context.Context, k *user.Kernel, shape kernels.Shape) ([]user.Fa
 	if err := source.Examine(ctx); err != nil {
 		return nil, err
 	}
-	limited, cancel := context.WithTimeout(ctx, glanceTime)
-	defer cancel()
-	return source.Glance(limited)
+	misplaced, err := source.Misplaced(ctx)
+	if err != nil {
+		return nil, err
+	}
+	odd, err := source.Glance(ctx, glanceTime)
+	return append(misplaced, odd...), err
 }
 
 func faultsError(path string, n int) error {
@@ -565,7 +642,9 @@ func (a *app) printCheck(r *checkReport) {
 	}
 	points := "more points than can be counted"
 	if r.Points != nil {
-		points = plain.Number(float64(*r.Points)) + " points"
+		if points = plain.Number(float64(*r.Points)) + " points"; *r.Points == 1 {
+			points = "1 point"
+		}
 	}
 	fmt.Fprintf(a.stdout, "space     %s\n", points)
 	if r.Reference != nil {

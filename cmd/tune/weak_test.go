@@ -4,12 +4,56 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"tune"
+	"tune/kernels"
+	"tune/kernels/native/nativetest"
+	"tune/kernels/user"
 	"tune/results"
 	"tune/results/schedule"
 	"tune/space"
 )
+
+// TestProbeSlow: of a reference that is too slow to be tried on several inputs, tune check says what one input shows.
+func TestProbeSlow(t *testing.T) {
+	const text = `kernel: {name: flat, shape: {n: 64}}
+space: {parameters: [{name: T, type: int, from: 1, to: 2}]}
+source:
+  text: "void f(const float *x, float *y, int n) { for (int i = 0; i < n; i++) y[i] = 0 * (x[i] > 0); }"
+  function: f
+  arguments:
+    - {name: x, type: float, length: n, access: read}
+    - {name: y, type: float, length: n, access: write}
+    - {name: n, type: int, value: n}
+  language: c
+  reference: {function: f}
+`
+	host := nativetest.Hasty()
+	defer host.Close()
+	if _, err := host.Machine(); err != nil {
+		t.Skip(err)
+	}
+	path := writeConfig(t, text)
+	k, err := user.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.On(host).Close()
+	shape, err := kernels.ParseShape(k.Info().Shape, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := k.Problem(shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd, err := probe(t.Context(), p.(*user.SourceProblem), path, time.Nanosecond)
+	if err != nil || len(odd) != 2 || !strings.HasPrefix(odd[0].Message, "the reference writes 0 to all of y: a candidate that reads nothing may pass for right") ||
+		odd[1].Message != "1ns were not enough to see whether its results depend on its inputs" {
+		t.Errorf("%v, %v", odd, err)
+	}
+}
 
 // TestWeakChecks: the summary and tune verify say beside "checked" of which outputs that proves little.
 func TestWeakChecks(t *testing.T) {

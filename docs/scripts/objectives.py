@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Searches the tasks of tune bench objectives with Optuna's NSGA-II, and compares the fronts with those of tune.
 
-    tune bench objectives --data DIR --seeds 20 --json --rows > objectives.json
+    tune bench objectives --data DIR --knobs --seeds 20 --json --rows > objectives.json
     python3 objectives.py objectives.json [POPULATION...]
 
 It needs Optuna 3 (Debian: python3-optuna). POPULATION is the size of a population; the default of Optuna is 50. Optuna does not know
@@ -9,6 +9,7 @@ the constraints of a space, so that three things are made easy for it. Its first
 in the space is no evaluation, and is told as a violated constraint. A point that it asks again is no evaluation. It may make 10 trials
 for each evaluation.
 """
+import itertools
 import json
 import math
 import multiprocessing
@@ -41,21 +42,57 @@ def volume(task, pairs):
     return total / task["volume"]
 
 
+class Storage(optuna.storages.InMemoryStorage):
+    """Optuna's storage for trials that come one after the other: of those that are finished, none waits."""
+
+    finished = 0
+
+    def get_all_trials(self, study_id, deepcopy=True, states=None):
+        if states != (optuna.trial.TrialState.WAITING,):
+            return super().get_all_trials(study_id, deepcopy, states)
+        trials = self._studies[study_id].trials
+        while self.finished < len(trials) and trials[self.finished].state.is_finished():
+            self.finished += 1
+        return [trial for trial in trials[self.finished :] if trial.state in states]
+
+
+class OneByOne(optuna.samplers.NSGAIISampler):
+    """Optuna's NSGA-II for trials that come one after the other. It asks for the same points, and each trial is read only once, where
+    Optuna reads all of them again for each new one."""
+
+    read, generation, parents, children = 0, -1, [], []
+
+    def infer_relative_search_space(self, study, trial):
+        return {name: d for name, d in self.distributions.items() if not d.single()} if self.read else {}
+
+    def _collect_parent_population(self, study):
+        trials = study._storage.get_all_trials(study._study_id, deepcopy=False)
+        for trial in itertools.takewhile(lambda trial: trial.state.is_finished(), trials[self.read :]):
+            self.read += 1
+            self.children = self.children + [trial]
+            if len(self.children) == self._population_size:
+                self.parents = self._select_elite_population(study, self.children + self.parents)
+                self.generation, self.children = self.generation + 1, []
+        return self.generation, self.parents
+
+
 def search(job):
     task, population, seed, evals = job
     rows = {tuple(r): v for r, v in zip(task["rows"], task["values"])}
-    sampler = optuna.samplers.NSGAIISampler(
+    sampler = OneByOne(
         seed=seed, population_size=population, constraints_func=lambda trial: (trial.user_attrs["bad"],)
     )
-    study = optuna.create_study(directions=["minimize", "minimize"], sampler=sampler)
+    study = optuna.create_study(storage=Storage(), directions=["minimize", "minimize"], sampler=sampler)
     names = task["names"]
     distributions = {name: IntDistribution(0, size - 1) for name, size in zip(names, task["sizes"])}
+    sampler.distributions = distributions
     for r in random.Random(seed).sample(task["rows"], min(population, len(task["rows"]))):
         study.enqueue_trial(dict(zip(names, r)))
     asked, pairs, out = set(), [], []
     for _ in range(10 * evals[-1]):
         trial = study.ask(distributions)
-        point = tuple(trial.params[name] for name in names)
+        params = trial.params
+        point = tuple(params[name] for name in names)
         values = rows.get(point)
         if values:
             trial.set_user_attr("bad", -1)

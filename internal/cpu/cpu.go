@@ -5,6 +5,7 @@ package cpu
 import (
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/klauspost/cpuid/v2"
 )
@@ -79,15 +80,17 @@ type Caches struct {
 }
 
 // CacheSizes returns the sizes of the caches as the system reports them, or else the CPU, or else typical sizes of a small
-// machine, because generators need a number.
-func CacheSizes() Caches {
+// machine, because generators need a number. It asks the system once: some ask for them before every sample of a kernel.
+func CacheSizes() Caches { return cacheSizes() }
+
+var cacheSizes = sync.OnceValue(func() Caches {
 	c := systemCaches("/sys/devices/system/cpu")
 	told := cpuid.CPU.Cache
 	c.L1 = firstPositive(c.L1, told.L1D, 32<<10)
 	c.L2 = firstPositive(c.L2, told.L2, 512<<10)
 	c.L3 = firstPositive(c.L3, told.L3, 0)
 	return c
-}
+})
 
 // L2 returns the bytes of the second-level cache.
 func L2() int { return CacheSizes().L2 }

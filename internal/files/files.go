@@ -242,6 +242,9 @@ func Scratch(prefix string) (string, error) {
 	RemoveStale(os.TempDir(), prefix)
 	dir, err := os.MkdirTemp("", prefix+strconv.Itoa(os.Getpid())+"-*")
 	if err != nil {
+		if info, serr := os.Stat(os.TempDir()); serr != nil || !info.IsDir() {
+			return "", fmt.Errorf("no folder for temporary files: %w: name another folder by TMPDIR", err)
+		}
 		return "", fmt.Errorf("no folder for temporary files: %w: make %s writable, or name another folder by TMPDIR", err, os.TempDir())
 	}
 	return dir, nil

@@ -2,6 +2,7 @@ package plain
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -103,5 +104,44 @@ func TestWriterKeepsWholeCharacters(t *testing.T) {
 	w.Flush()
 	if got := b.String(); got != "größer 🙂\n\uFFFD" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestNotJSON: what is wrong with a JSON text is told in words, with what to do.
+func TestNotJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": 1,}`:         "a comma stands before the }: leave it out",
+		"[1,\n]":            "a comma stands before the ]: leave it out",
+		`{"a": 1 "b": 2}`:   "a comma is missing before \"",
+		"{\"a\": [1 2]}":    "a comma is missing before 2",
+		`{"a" 1}`:           "a colon is missing before 1",
+		`{"a": }`:           "a value is missing before }",
+		`{a: 1}`:            "a stands where a key begins: write the key in double quotes",
+		`{'a': 1}`:          "a text is in single quotes: write double quotes",
+		`{"a": 'b'}`:        "a text is in single quotes: write double quotes",
+		`{"a": True}`:       "True is no value of JSON: write true",
+		`{"a": None}`:       "None is no value of JSON: write null",
+		`{"a": NaN}`:        "NaN is no value of JSON: write null",
+		`{"a": llama}`:      "llama is no value of JSON: write a text in double quotes",
+		`{"a": falsch}`:     "falsch is no value of JSON: write a text in double quotes",
+		`{"a": 1} {}`:       "{ follows the end of the value: leave it out",
+		`{"a": "\d"}`:       `a backslash begins no escape here: write \\ for a backslash`,
+		"{\"a\": \"b\nc\"}": `a text has a line break or another control character: close its quotes, or write \n for a line break`,
+		`{"a": 1.x}`:        "x cannot stand in a number: write it as 1.5 or 1e6",
+		`{"a": 1, // one`:   "JSON has no comments: leave it out",
+		`{"a": 1 # one`:     "JSON has no comments: leave it out",
+		`{"a": [1`:          "it ends too early: a quote, bracket or brace is not closed",
+		" ":                 "it is empty",
+		``:                  "it is empty",
+		"{\"a\": \u0080}":   `a value is missing before '\u0080'`,
+		`{"a": é}`:          "é is no value of JSON: write a text in double quotes",
+	} {
+		var v any
+		if got := NotJSON([]byte(text), json.Unmarshal([]byte(text), &v)); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	if got := NotJSON(nil, errors.New("another")); got != "another" {
+		t.Errorf("another error is %s", got)
 	}
 }

@@ -18,8 +18,8 @@ func TestTable(t *testing.T) {
 		if !kernels.BuiltIn(name) {
 			t.Errorf("package kernels does not list %s as one that comes with tune", name)
 		}
-		if err := kernels.CheckName(table[i]); err != nil {
-			t.Errorf("%s: %v", name, err)
+		if kernels.OfProgram(table[i]) {
+			t.Errorf("%s is taken for a kernel of a program", name)
 		}
 		if seen[name] {
 			t.Errorf("two kernels are called %s", name)

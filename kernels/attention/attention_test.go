@@ -35,12 +35,12 @@ func here(t *testing.T, shape string) *Spec {
 }
 
 func TestConformance(t *testing.T) {
-	for _, shape := range []string{
+	for i, shape := range []string{
 		"context=150,heads=8,kv_heads=2,head=64",
 		"queries=37,context=61,heads=6,kv_heads=2,head=40,kv=bf16,threads=2",
 		"queries=5,context=3,heads=2,kv_heads=2,head=16,kv=f32,causal=no,accuracy=fast",
 	} {
-		t.Run(shape, func(t *testing.T) { nativetest.Run(t, here(t, shape), nativetest.Options{Points: 4}) })
+		t.Run(shape, func(t *testing.T) { nativetest.Run(t, here(t, shape), nativetest.Options{Points: 4, Quick: i > 0}) })
 	}
 }
 
@@ -88,7 +88,7 @@ func TestForms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(p.Key(), func(t *testing.T) { nativetest.Right(t, a, p, 5) })
+		t.Run(p.Key(), func(t *testing.T) { nativetest.Right(t, a, p, 5, nativetest.Quick) })
 	}
 }
 
@@ -314,7 +314,7 @@ func TestWrongCode(t *testing.T) {
 			t.Fatalf("the code has no %q", old)
 		}
 		src.Text = strings.ReplaceAll(src.Text, old, m.new)
-		err = nativetest.Problem(t, a).Wrap(src, p).Check(t.Context(), 3)
+		err = nativetest.Problem(t, a).Wrap(nativetest.Quick(src), p).Check(t.Context(), 3)
 		if r := kernels.AsRejection(err); r == nil || r.Status != space.WrongAnswer {
 			t.Errorf("%q for %q: %v, want a wrong answer", m.new, old, err)
 		}
@@ -419,7 +419,7 @@ func TestShapes(t *testing.T) {
 	for shape, want := range map[string]string{
 		"heads=10,kv_heads=4":                         "heads=10 is not a multiple of kv_heads=4",
 		"heads=4,kv_heads=8":                          "heads=4 is not a multiple of kv_heads=8",
-		"head=100":                                    "head=100 is not a multiple of 8",
+		"head=100":                                    "head=100 is not a multiple of 8: want one, such as 96 or 104",
 		"queries=9,context=8":                         "queries=9 is more than context=8: with causal=yes",
 		"queries=9,context=8,causal=no":               "",
 		"queries=4096,heads=1024,head=512,kv_heads=1": "a buffer may have at most",

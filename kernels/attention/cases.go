@@ -85,17 +85,25 @@ func (a *Spec) CaseClass(p space.Point) string {
 // Cases returns the asked shape and odd ones: a single key, a few keys, more than two tiles of keys, more than a tile of rows, and
 // extreme inputs.
 func (a *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
+	return a.casesWith(ctx, p, seed, func(kvHeads int) int { return kvHeads })
+}
+
+// casesWith returns cases with a number of kv heads that may depend on the one that is asked for.
+func (a *Spec) casesWith(ctx context.Context, p space.Point, seed uint64, heads func(int) int) ([]native.Case, error) {
 	k := a.knobs(p)
 	tileKeys, tileRows := max(k.TileKeys, 32), max(k.TileRows, 1)
 	rng := rand.New(rand.NewPCG(seed, 0x617474656e))
 	g := a.group()
 	few := 2 + rng.IntN(4)
 	many := tileRows/g + 1 + rng.IntN(5)
+	sized := func(queries, context, kvHeads int) size {
+		return size{queries, context, heads(kvHeads) * g, heads(kvHeads)}
+	}
 	sizes := []size{
-		{1, 1, g, 1},
-		{few, few + rng.IntN(40), 2 * g, 2},
-		{1 + rng.IntN(3), 2*tileKeys + 1 + rng.IntN(tileKeys), g, 1},
-		{many, many + rng.IntN(30), g, 1},
+		sized(1, 1, 1),
+		sized(few, few+rng.IntN(40), 2),
+		sized(1+rng.IntN(3), 2*tileKeys+1+rng.IntN(tileKeys), 1),
+		sized(many, many+rng.IntN(30), 1),
 	}
 	if !a.causal {
 		sizes[1].context = 1 + rng.IntN(few) // fewer keys than queries
@@ -116,7 +124,7 @@ func (a *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.
 		}
 	}
 	rows := 1 + rng.IntN(6)
-	if err := add(size{rows, rows + tileKeys + rng.IntN(tileKeys), extremeHeads * g, extremeHeads}, extremes); err != nil {
+	if err := add(sized(rows, rows+tileKeys+rng.IntN(tileKeys), extremeHeads), extremes); err != nil {
 		return nil, err
 	}
 	return list, nil

@@ -13,14 +13,17 @@ import (
 )
 
 // Generate writes the C code of a point.
-func (a *Spec) Generate(p space.Point) (native.Source, error) {
-	g := &generator{knobs: a.knobs(p), point: p}
+func (a *Spec) Generate(p space.Point) (native.Source, error) { return a.source(p, a.knobs(p)), nil }
+
+// source writes the code of a point.
+func (a *Spec) source(p space.Point, k knobs) native.Source {
+	g := &generator{knobs: k, point: p}
 	g.file()
 	src := native.Source{Lang: "c", Text: g.String(), Compiler: p.Str("compiler"), Flags: a.flags(p), Threads: 1, Overlaps: true}
 	if g.Parallel {
 		src.Threads = p.Int("workers")
 	}
-	return src, nil
+	return src
 }
 
 // isParallel reports whether the code of a point has more than one worker.
@@ -68,6 +71,8 @@ type knobs struct {
 	Parallel   bool
 	Split      string
 	Parts      int
+	Linked     bool // the heads are fixed, and keys and values of a kv head have a stride
+	Heads      int  // query heads, where they are fixed
 }
 
 // knobs reads a point.
@@ -211,6 +216,16 @@ func (k knobs) Online() bool { return k.Form == formOnline }
 
 // Half reports whether keys and values have 16 bits.
 func (k knobs) Half() bool { return k.KV != kvF32 }
+
+// Apart is how many keys the kv heads are apart, in C, and PlainApart that in plain loops.
+func (k knobs) Apart() string { return "c->" + k.PlainApart() }
+
+func (k knobs) PlainApart() string {
+	if k.Linked {
+		return "stride"
+	}
+	return "context"
+}
 
 // KeyType and ValueType are the C types that products read keys and values in.
 func (k knobs) KeyType() string   { return panelType(k.KeyPanels) }

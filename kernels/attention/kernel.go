@@ -82,9 +82,8 @@ type Spec struct {
 	cache    string
 	machine  native.Machine
 
-	space   *space.Space
-	presets []kernels.Preset
-	asked   askedCases
+	native.Choices
+	asked askedCases
 }
 
 // size is what may differ between the cases of a spec.
@@ -106,7 +105,8 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	case a.heads%a.kvHeads != 0:
 		return nil, kernels.BadShape("heads=%d is not a multiple of kv_heads=%d", a.heads, a.kvHeads)
 	case a.head%headStep != 0:
-		return nil, kernels.BadShape("head=%d is not a multiple of %d", a.head, headStep)
+		below := a.head / headStep * headStep
+		return nil, kernels.BadShape("head=%d is not a multiple of %d: want one, such as %d or %d", a.head, headStep, below, below+headStep)
 	case a.causal && a.queries > a.context:
 		return nil, kernels.BadShape("queries=%d is more than context=%d: with causal=yes the queries are the last ones of the context", a.queries, a.context)
 	case a.heads*a.queries*a.head > maxElements:
@@ -114,11 +114,7 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	case a.kvHeads*a.context*a.head > maxElements:
 		return nil, kernels.BadShape("context=%d,kv_heads=%d,head=%d: a buffer may have at most %d elements", a.context, a.kvHeads, a.head, maxElements)
 	}
-	var err error
-	if a.space, err = a.newSpace(); err != nil {
-		return nil, err
-	}
-	if a.presets, err = a.newPresets(); err != nil {
+	if err := a.Choose(a.newSpace, a.newPresets); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -126,12 +122,6 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 
 // group is the number of query heads of a kv head.
 func (a *Spec) group() int { return a.heads / a.kvHeads }
-
-// Space returns the points of the shape on this machine.
-func (a *Spec) Space() *space.Space { return a.space }
-
-// Presets returns the baseline and the documented points to start from.
-func (a *Spec) Presets() []kernels.Preset { return a.presets }
 
 // buffers returns the arguments of a call.
 func (a *Spec) buffers(s size) []native.Buffer {

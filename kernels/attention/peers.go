@@ -32,7 +32,7 @@ const (
 func (a *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) {
 	return peers.Select(names, []peers.Offer{peers.OfGGML(func(g peers.GGML) ([]kernels.Peer, error) {
 		family, scored := a.forPeers()
-		baseline := a.presets[0].Point
+		baseline := a.Presets()[0].Point
 		wrap, err := peers.WrapAs(p.Host(), family, baseline)
 		if err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func (a *Spec) forPeers() (onePass, byScores peerSpec) {
 	with := func(accuracy string) peerSpec {
 		return peerSpec{&Spec{
 			size: a.size, head: a.head, causal: a.causal, kv: a.kv, accuracy: accuracy, threads: a.threads, cache: a.cache,
-			machine: a.machine, space: a.space, presets: a.presets,
+			machine: a.machine, Choices: a.Choices,
 		}}
 	}
 	switch a.kv {

@@ -211,7 +211,7 @@ func (a *Spec) newPresets() ([]kernels.Preset, error) {
 		for _, v := range l.values {
 			maps.Copy(values, v)
 		}
-		p, err := a.space.Make(values)
+		p, err := a.Space().Make(values)
 		if err != nil {
 			return nil, fmt.Errorf("preset %s: %w", l.name, err)
 		}

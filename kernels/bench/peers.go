@@ -34,6 +34,8 @@ type Peers struct {
 	Dir string
 	// Measuring is told which of how many turns of that measurement begins; nil is not told.
 	Measuring func(turn, of int)
+	// Failed is told why one of several shapes has no row; nil is not told.
+	Failed func(error)
 }
 
 // Tuned is the result of a search.
@@ -101,7 +103,8 @@ type rival struct {
 	candidate kernels.Candidate
 }
 
-// Run tunes and measures one shape after another, and passes on each row as soon as it is known.
+// Run tunes and measures one shape after another, and passes on each row as soon as it is known. A shape that fails costs its own row
+// alone; the error is then that of the first.
 func (b Peers) Run(ctx context.Context, row func(Row) error) error {
 	// A wrong name is reported before anything is tuned.
 	if _, err := b.Absent(); err != nil {
@@ -115,21 +118,38 @@ func (b Peers) Run(ctx context.Context, row func(Row) error) error {
 		}
 		defer os.RemoveAll(dir)
 	}
+	failed, first := 0, error(nil)
 	for _, shape := range b.Shapes {
-		run := filepath.Join(dir, cmp.Or(shape.String(), b.Kernel.Info().Name))
-		tuned, err := b.Tune(ctx, shape, run)
-		if err != nil {
-			return fmt.Errorf("%s: %w", shape, err)
+		r, err := b.one(ctx, shape, dir)
+		if err == nil {
+			if err := row(r); err != nil {
+				return err
+			}
+			continue
 		}
-		r, err := b.Measure(ctx, shape, tuned, run)
-		if err != nil {
-			return fmt.Errorf("%s: %w", shape, err)
+		err = fmt.Errorf("%s: %w", shape, err)
+		if b.Failed != nil && len(b.Shapes) > 1 {
+			b.Failed(err)
 		}
-		if err := row(r); err != nil {
+		if ctx.Err() != nil {
 			return err
 		}
+		failed, first = failed+1, cmp.Or(first, err)
 	}
-	return nil
+	if failed > 1 {
+		return fmt.Errorf("%d of %d shapes have no result; the first: %w", failed, len(b.Shapes), first)
+	}
+	return first
+}
+
+// one tunes at one shape, and measures the result.
+func (b Peers) one(ctx context.Context, shape kernels.Shape, dir string) (Row, error) {
+	run := filepath.Join(dir, cmp.Or(shape.String(), b.Kernel.Info().Name))
+	tuned, err := b.Tune(ctx, shape, run)
+	if err != nil {
+		return Row{}, err
+	}
+	return b.Measure(ctx, shape, tuned, run)
 }
 
 // Absent returns the libraries that are left out because they are not installed. An unknown name of a library is an error, and so is

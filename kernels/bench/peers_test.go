@@ -2,6 +2,8 @@ package bench
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -97,6 +99,51 @@ func TestOptionalPeers(t *testing.T) {
 		}
 		if got != c.want && (err == nil || !strings.Contains(got, c.want)) {
 			t.Errorf("optional=%v, %v: got %q, want %q", c.optional, c.failing, got, c.want)
+		}
+	}
+}
+
+// TestFailedShapes: a shape that fails costs its own row alone, and an interrupt ends all.
+func TestFailedShapes(t *testing.T) {
+	k := &fake{}
+	var err error
+	if k.space, err = space.New("fake", []space.Parameter{space.Ints("a", 1, 2)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ failing, interrupted, rows, failed, want string }{
+		{"", "", "1234", "", ""},
+		{"2", "", "134", "2", "n=2: too slow"},
+		{"24", "", "13", "24", "2 of 4 shapes have no result; the first: n=2: too slow"},
+		{"1234", "", "", "1234", "4 of 4 shapes have no result; the first: n=1: too slow"},
+		{"24", "2", "1", "2", "n=2: too slow"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		rows, failed := "", ""
+		b := Peers{Kernel: k, Alone: true, Failed: func(err error) { failed += err.Error()[2:3] }}
+		b.Tune = func(_ context.Context, shape kernels.Shape, _ string) (Tuned, error) {
+			n := shape.String()[2:]
+			if strings.Contains(c.interrupted, n) && c.interrupted != "" {
+				cancel()
+			}
+			if strings.Contains(c.failing, n) {
+				return Tuned{}, errors.New("too slow")
+			}
+			return Tuned{Key: "a=2"}, nil
+		}
+		for n := 1; n <= 4; n++ {
+			shape, err := kernels.ParseShape(k.Info().Shape, fmt.Sprintf("n=%d", n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Shapes = append(b.Shapes, shape)
+		}
+		got := ""
+		if err := b.Run(ctx, func(r Row) error { rows += r.Shape[2:]; return nil }); err != nil {
+			got = err.Error()
+		}
+		cancel()
+		if rows != c.rows || failed != c.failed || got != c.want {
+			t.Errorf("%+v: rows %q, failed %q, error %q", c, rows, failed, got)
 		}
 	}
 }

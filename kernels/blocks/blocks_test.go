@@ -97,8 +97,8 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		{unknown, `unknown format "q4k": want one of q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k, q8_k, f32, f16, bf16 (did you mean "q4_k"?)`},
-		{rowBytes("q4_0", 100), "k=100 is not a multiple of 32, the block of q4_0"},
-		{rowBytes("q6_k", 32), "k=32 is not a multiple of 256, the block of q6_k"},
+		{rowBytes("q4_0", 100), "k=100 is not a multiple of 32, the block of q4_0: want a multiple, such as 96 or 128"},
+		{rowBytes("q6_k", 32), "k=32 is not a multiple of 256, the block of q6_k: want a multiple, such as 256"},
 		{rowBytes("q6_k", -256), "k=-256 is negative"},
 		{rowBytes("q8_0", math.MaxInt-31), "k=9223372036854775776 is too large: a row of q8_0 would have more bytes than an int can count"},
 		{format(t, "q4_0").Quantise(make([]byte, 18), make([]float32, 64)), "q4_0: 64 weights take 36 bytes, but there is room for 18"},

@@ -53,5 +53,5 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// 1764 · 0.25 · 1 = 441, of 442.45
-	// k=100 is not a multiple of 32, the block of q4_0
+	// k=100 is not a multiple of 32, the block of q4_0: want a multiple, such as 96 or 128
 }

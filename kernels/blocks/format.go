@@ -121,7 +121,11 @@ func (f Format) RowBytes(k int) (int, error) {
 	case k < 0:
 		return 0, fmt.Errorf("k=%d is negative", k)
 	case k%f.Weights != 0:
-		return 0, fmt.Errorf("k=%d is not a multiple of %d, the block of %s", k, f.Weights, f.Name)
+		near := fmt.Sprint((k/f.Weights + 1) * f.Weights)
+		if below := k / f.Weights * f.Weights; below > 0 {
+			near = fmt.Sprintf("%d or %s", below, near)
+		}
+		return 0, fmt.Errorf("k=%d is not a multiple of %d, the block of %s: want a multiple, such as %s", k, f.Weights, f.Name, near)
 	case k/f.Weights > math.MaxInt/f.Bytes:
 		return 0, fmt.Errorf("k=%d is too large: a row of %s would have more bytes than an int can count", k, f.Name)
 	}

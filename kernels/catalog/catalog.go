@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,28 +59,53 @@ func (o *Found) Close() error {
 // ProgramError says that the kernel of a run belongs to a program in Go, which alone can call it.
 type ProgramError struct {
 	Dir, Kernel string
-	// Function says that the run is of a Go function. Otherwise the kernel is one that tune does not have, and that the run keeps no copy of.
-	Function bool
+	// Function says that the run is of a Go function, and Program that it notes a kernel of a program's own. Otherwise the kernel is one that
+	// tune does not have, and that the run keeps no copy of.
+	Function, Program bool
 }
 
 func (e *ProgramError) Error() string {
 	if e.Function {
 		return fmt.Sprintf("%s is a run of the Go function %s, which only its program can call", e.Dir, e.Kernel)
 	}
+	if e.Program {
+		return fmt.Sprintf("%s is a run of the kernel %s of a Go program, which only that program can call", e.Dir, e.Kernel)
+	}
 	return fmt.Sprintf("%s is a run of the kernel %s, which tune does not have and the run keeps no copy of, as of one of a Go program: only that program can call it",
 		e.Dir, e.Kernel)
 }
 
-// CheckRun returns a *ProgramError where the kernels lack that of the run in a directory.
+// MissingError says that a run has lost its copy of the kernel of a file.
+type MissingError struct {
+	Dir, Kernel string
+	Folder      string // that is missing
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%s is a run of the kernel %s of a file, and the folder %s with its copy of the file is missing: put the folder back, or start a new run of the file",
+		e.Dir, e.Kernel, e.Folder)
+}
+
+// CheckRun returns a *ProgramError or a *MissingError where the kernels lack that of the run in a directory.
 func (o *Found) CheckRun(dir string) error {
 	run, err := results.Look(dir)
 	if err != nil {
 		return err
 	}
 	if _, err := o.Lookup(run.Settings.Kernel); err != nil {
-		return &ProgramError{dir, run.Settings.Kernel, run.Settings.Function}
+		return lacks(dir, run)
 	}
 	return nil
+}
+
+// lacks says why there is no kernel for a run: it belongs to a program, or its copy is missing.
+func lacks(dir string, run *results.Run) error {
+	s := run.Settings
+	folder := user.CopyDir(dir)
+	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) && !s.Function && !s.Program && user.IsVersion(s.KernelVersion) {
+		return &MissingError{dir, s.Kernel, folder}
+	}
+	return &ProgramError{Dir: dir, Kernel: s.Kernel, Function: s.Function, Program: s.Program}
 }
 
 // GivenError says that a file given by the caller is of no use here.
@@ -100,6 +126,11 @@ func (c Catalog) table() kernels.Table {
 		return all.Table(c.Host)
 	}
 	return slices.Clone(c.Table)
+}
+
+// without returns the kernels of the table but one, which a program has another kernel by the name of.
+func (c Catalog) without(name string) kernels.Table {
+	return slices.DeleteFunc(c.table(), func(k kernels.Kernel) bool { return k.Info().Name == name })
 }
 
 func (c Catalog) with(k kernels.Kernel) *Found {
@@ -143,7 +174,11 @@ func (c Catalog) OfRun(dir string, run bool) (*Found, error) {
 	}
 	k, err := c.open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Found{Table: c.table()}, nil
+		run, err := results.Look(dir)
+		if err == nil && run.Settings.Program {
+			return &Found{Table: c.without(run.Settings.Kernel)}, nil
+		}
+		return &Found{Table: c.table()}, nil // what reads the run says what is wrong with it
 	}
 	if err != nil {
 		return nil, cmp.Or(results.CheckBegun(dir), err) // the copy may be incomplete
@@ -185,7 +220,7 @@ func (c Catalog) OfSchedule(path, config, data string) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := slices.Contains(c.table().Names(), s.Kernel)
+	known := !s.Program && slices.Contains(c.table().Names(), s.Kernel)
 	dir := filepath.Dir(path)
 	switch {
 	case config != "" && s.Kernel == recorded.Name:
@@ -249,7 +284,10 @@ func (c Catalog) ofCopy(path string, s results.Schedule, dir string) (*Found, er
 		return c.with(k), nil
 	}
 	if run, err := results.Look(dir); err == nil && run.Settings.Kernel == s.Kernel {
-		return nil, &ProgramError{dir, s.Kernel, run.Settings.Function}
+		return nil, lacks(dir, run)
+	}
+	if s.Program {
+		return nil, &ProgramError{Dir: path, Kernel: s.Kernel, Program: true}
 	}
 	_, err := c.Lookup(s.Kernel)
 	return nil, fmt.Errorf("%s: %w; if it is your own, there is no copy of it in %s: give its YAML file by --config, or the schedule in its run directory; if it is of a Go program, let that call tune.Verify",

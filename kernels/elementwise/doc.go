@@ -10,8 +10,8 @@
 //	distance  y    = √ Σ (a[i] − b[i])²
 //
 // for each of a batch of arrays of n elements, which lie one after the other; result k belongs to array k,
-// whoever computed it. The form of relu is chosen so that NaN stays NaN and −0 stays −0: a fault further up
-// is not turned into an innocent zero.
+// whichever thread computed it. The form of relu is chosen so that NaN stays NaN and −0 stays −0: a NaN that
+// an earlier mistake has made is not hidden.
 //
 // # What a result has to be
 //

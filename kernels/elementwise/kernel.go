@@ -80,10 +80,9 @@ type Spec struct {
 	cache   string
 	machine native.Machine
 
-	space   *space.Space
-	presets []kernels.Preset
-	plain   space.Point // the plain loop, for every processor
-	inputs  cases
+	native.Choices
+	plain  space.Point // the plain loop, for every processor
+	inputs cases
 }
 
 // NewSpec makes the family of a shape on a machine. It fails where the shape has too many elements.
@@ -99,11 +98,8 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	if k.n*k.arrays > maxElements {
 		return nil, kernels.BadShape("n=%d,arrays=%d: a buffer may have at most %d elements", k.n, k.arrays, maxElements)
 	}
-	var err error
-	if k.space, err = k.newSpace(); err != nil {
-		return nil, err
-	}
-	if k.presets, err = k.newPresets(); err != nil {
+	err := k.Choose(k.newSpace, k.newPresets)
+	if err != nil {
 		return nil, err
 	}
 	if k.plain, err = k.plainPoint(); err != nil {
@@ -126,9 +122,3 @@ func (k *Spec) Sizes() ([]native.Buffer, int64) {
 	}
 	return buffers, kept
 }
-
-// Space returns the points of the shape on this machine.
-func (k *Spec) Space() *space.Space { return k.space }
-
-// Presets returns the baseline and the documented points to start from.
-func (k *Spec) Presets() []kernels.Preset { return k.presets }

@@ -37,7 +37,7 @@ func (k *Spec) Linkage() native.Linkage {
 
 // plainPoint returns the point of the plain loop for every processor.
 func (k *Spec) plainPoint() (space.Point, error) {
-	p, err := k.space.Make(map[string]any{"code": codePlain, "compiler": k.machine.Compilers[0], "opt": "O3", "isa": cgen.Generic})
+	p, err := k.Space().Make(map[string]any{"code": codePlain, "compiler": k.machine.Compilers[0], "opt": "O3", "isa": cgen.Generic})
 	if err != nil {
 		return p, fmt.Errorf("the plain form: %w", err)
 	}
@@ -45,13 +45,10 @@ func (k *Spec) plainPoint() (space.Point, error) {
 }
 
 // Linked returns the same family, whose sources have as many threads as a call of any size uses.
-func (k *Spec) Linked() native.Spec { return linkedSpec{k} }
+func (k *Spec) Linked() native.Spec { return native.Linked(k, k.linkedSource) }
 
-// linkedSpec is a Spec whose code is called at any shape.
-type linkedSpec struct{ *Spec }
-
-// Generate writes the code of a point.
-func (k linkedSpec) Generate(p space.Point) (native.Source, error) {
+// linkedSource writes the code of a point that is called at any shape.
+func (k *Spec) linkedSource(p space.Point) (native.Source, error) {
 	src := k.source(p)
 	if k.parallel(p) {
 		src.Threads = p.Int("workers")

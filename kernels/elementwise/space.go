@@ -157,7 +157,7 @@ func (k *Spec) newPresets() ([]kernels.Preset, error) {
 		if l.name == "parallel" && k.arrays > 1 {
 			values["split"] = splitArrays
 		}
-		p, err := k.space.Make(values)
+		p, err := k.Space().Make(values)
 		if err != nil {
 			return nil, fmt.Errorf("preset %s: %w", l.name, err)
 		}

@@ -34,7 +34,7 @@ func newTestSpec(t *testing.T, m native.Machine, layout string, d Dims, threads 
 
 func TestConformance(t *testing.T) {
 	m := host(t)
-	for _, test := range []struct {
+	for i, test := range []struct {
 		layout  string
 		d       Dims
 		threads int
@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) {
 		{LayoutNT, Dims{5, 210, 131}, 2},
 	} {
 		t.Run(fmt.Sprintf("layout=%s/M=%d/N=%d/K=%d", test.layout, test.d.M, test.d.N, test.d.K), func(t *testing.T) {
-			nativetest.Run(t, newTestSpec(t, m, test.layout, test.d, test.threads), nativetest.Options{Points: 3})
+			nativetest.Run(t, newTestSpec(t, m, test.layout, test.d, test.threads), nativetest.Options{Points: []int{2, 1, 1}[i], Quick: i > 0})
 		})
 	}
 }
@@ -113,42 +113,36 @@ func randomPoints(t *testing.T, n int, seed uint64) {
 }
 
 func TestRandomPoints(t *testing.T) {
-	n := 16
-	if testing.Short() {
-		n = 8
-	}
-	randomPoints(t, n, 1)
+	randomPoints(t, 8, 1)
 }
 
-// These combinations of choices are rare among random points.
+// These combinations of choices are rare among random points. Any three of instruction set, layout, tail and packing occur in each combination.
 func TestCorners(t *testing.T) {
 	m := host(t)
-	isas := isasOf(m)
-	for _, isa := range isas {
-		for _, layout := range []string{LayoutNN, LayoutNT} {
-			for _, tail := range []string{TailMasked, TailScalar, TailPadded} {
-				t.Run(fmt.Sprintf("isa=%s/layout=%s/tail=%s", isa, layout, tail), func(t *testing.T) {
+	for i, isa := range isasOf(m) {
+		for j, layout := range []string{LayoutNN, LayoutNT} {
+			for k, tail := range []string{TailMasked, TailScalar, TailPadded} {
+				pack := (i+j+k)%2 == 1
+				t.Run(fmt.Sprintf("isa=%s/layout=%s/tail=%s/pack=%v", isa, layout, tail, pack), func(t *testing.T) {
 					t.Parallel()
 					s := newTestSpec(t, m, layout, Dims{41, 83, 37}, 1)
-					for n, pack := range []bool{false, true} {
-						values := map[string]any{
-							"form": "tiled", "isa": isa, "vec": vectorBytes(isa), "mr": 3, "nv": 2, "ku": 4, "kc": 32, "mc": 16, "nc": 64,
-							"pack_x": pack, "tail": tail, "fixed": !pack, "inner": []string{"columns", "rows"}[n],
-						}
-						if layout == LayoutNT {
-							values["swap"] = pack
-						} else {
-							values["pack_y"] = pack
-						}
-						if !pack {
-							values["next_y"] = true
-						}
-						p, err := s.Space().Make(values)
-						if err != nil {
-							t.Fatal(err)
-						}
-						check(t, s, p)
+					values := map[string]any{
+						"form": "tiled", "isa": isa, "vec": vectorBytes(isa), "mr": 3, "nv": 2, "ku": 4, "kc": 32, "mc": 16, "nc": 64,
+						"pack_x": pack, "tail": tail, "fixed": !pack, "inner": map[bool]string{false: "columns", true: "rows"}[pack],
 					}
+					if layout == LayoutNT {
+						values["swap"] = pack
+					} else {
+						values["pack_y"] = pack
+					}
+					if !pack {
+						values["next_y"] = true
+					}
+					p, err := s.Space().Make(values)
+					if err != nil {
+						t.Fatal(err)
+					}
+					nativetest.Right(t, s, p, 7, nativetest.Quick)
 				})
 			}
 		}
@@ -164,10 +158,10 @@ func TestShapes(t *testing.T) {
 				t.Parallel()
 				s := newTestSpec(t, m, layout, d, 2)
 				presets := s.Presets()
-				check(t, s, presets[0].Point)
+				nativetest.Right(t, s, presets[0].Point, 7, nativetest.Quick)
 				for _, preset := range presets { // those of the best instruction set
 					if isas := isasOf(m); strings.HasSuffix(preset.Name, "-"+isas[len(isas)-1]) {
-						check(t, s, preset.Point)
+						nativetest.Right(t, s, preset.Point, 7, nativetest.Quick)
 					}
 				}
 			})
@@ -206,6 +200,7 @@ func TestWrongCode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			src = nativetest.Quick(src)
 			problem := nativetest.Problem(t, s)
 			if err := problem.Wrap(src, p).Check(t.Context(), 3); err != nil {
 				t.Fatalf("the code as it is: %v", err)

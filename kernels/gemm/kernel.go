@@ -45,7 +45,7 @@ func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 
 // peers returns the products of the named libraries, all of which have to be installed, or of all libraries.
 func (g *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) {
-	wrap := func(s native.Source) kernels.Candidate { return p.Wrap(s, g.presets[0].Point) }
+	wrap := func(s native.Source) kernels.Candidate { return p.Wrap(s, g.Presets()[0].Point) }
 	transposed, threads := g.layout == LayoutNT, g.threads
 	offers := peers.OfLibraries(wrap, func(l peers.Library) native.Source { return l.Sgemm(transposed, threads) })
 	ggml := peers.OfGGML(func(l peers.GGML) ([]kernels.Peer, error) {

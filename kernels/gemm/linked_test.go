@@ -17,7 +17,7 @@ func TestLinked(t *testing.T) {
 		workers int
 	}{{Dims{20, 30, 40}, 1}, {Dims{120, 130, 140}, 1}, {Dims{120, 130, 140}, 2}} {
 		s := newTestSpec(t, m, LayoutNN, test.d, 2)
-		values := map[string]any{"form": FormTiled, "pack_x": true, "pack_y": true, "workers": test.workers}
+		values := map[string]any{"form": FormTiled, "mr": 2, "nv": 1, "pack_x": true, "pack_y": true, "workers": test.workers}
 		p, err := s.Space().Make(values)
 		if err != nil {
 			t.Fatal(err)
@@ -29,10 +29,6 @@ func TestLinked(t *testing.T) {
 // TestLinkage: linked code of every form is right where rows are padded, also at exactly the shape that it has a copy of its own for.
 func TestLinkage(t *testing.T) {
 	m := host(t)
-	n := 4
-	if testing.Short() {
-		n = 2
-	}
 	for i, test := range []struct {
 		layout, form string
 		d            Dims
@@ -49,9 +45,9 @@ func TestLinkage(t *testing.T) {
 			t.Parallel()
 			s := newTestSpec(t, m, test.layout, test.d, 2)
 			r := rand.New(rand.NewPCG(5, uint64(i)))
-			for range n {
+			for range 2 {
 				if p, ok := sampleForm(t, s, test.form, r); ok {
-					nativetest.Right(t, s.Linked(), p, 3)
+					nativetest.Right(t, s.Linked(), p, 3, nativetest.Quick)
 				}
 			}
 		})
@@ -60,7 +56,7 @@ func TestLinkage(t *testing.T) {
 
 // TestLinkedConformance: linked specs keep the promises of every spec.
 func TestLinkedConformance(t *testing.T) {
-	nativetest.Run(t, newTestSpec(t, host(t), LayoutNT, Dims{37, 29, 23}, 2).Linked(), nativetest.Options{Points: 2})
+	nativetest.Run(t, newTestSpec(t, host(t), LayoutNT, Dims{37, 29, 23}, 2).Linked(), nativetest.Options{Points: 1, Quick: true})
 }
 
 // TestLinkageFaults: the cases of linked code notice stores between the rows of C, and rows that are taken to be dense.
@@ -95,7 +91,7 @@ func TestLinkageFaults(t *testing.T) {
 func TestFixedStrides(t *testing.T) {
 	for layout, strides := range map[string]string{LayoutNN: " && j.lda == 6 && j.ldb == 5 && j.ldc == 5", LayoutNT: " && j.lda == 6 && j.ldb == 6 && j.ldc == 5"} {
 		s := newTestSpec(t, host(t), layout, Dims{4, 5, 6}, 1)
-		p, err := s.Space().Make(map[string]any{"form": FormTiled, "fixed": true})
+		p, err := s.Space().Make(map[string]any{"form": FormTiled, "mr": 2, "nv": 1, "fixed": true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,7 @@ type Spec struct {
 	layout  string
 	dims    Dims
 	threads int
-	space   *space.Space
-	presets []kernels.Preset
+	native.Choices
 	machine native.Machine
 	asked   *asked
 	linked  bool // the code takes the leading dimensions
@@ -38,21 +37,14 @@ func NewSpec(m native.Machine, layout string, d Dims, threads int) (*Spec, error
 		return nil, fmt.Errorf("gemm: the machine has no C compiler")
 	}
 	s := &Spec{layout: layout, dims: d, threads: threads, machine: m, asked: new(asked)}
-	var err error
-	if s.space, err = newSpace(m, layout, d, threads); err != nil {
-		return nil, err
-	}
-	if s.presets, err = presets(s.space, m, layout, d, threads); err != nil {
+	err := s.Choose(
+		func() (*space.Space, error) { return newSpace(m, layout, d, threads) },
+		func() ([]kernels.Preset, error) { return presets(s.Space(), m, layout, d, threads) })
+	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
-
-// Space returns the points of the shape on the machine.
-func (s *Spec) Space() *space.Space { return s.space }
-
-// Presets returns the baseline, the plain forms, and a start for each instruction set.
-func (s *Spec) Presets() []kernels.Preset { return s.presets }
 
 // Generate writes the C source of a point.
 func (s *Spec) Generate(p space.Point) (native.Source, error) {

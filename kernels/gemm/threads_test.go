@@ -68,7 +68,7 @@ func hammer(t *testing.T, calls int) {
 		{"split": "rows", "chunk": 1, "dynamic": false},
 		{"split": "columns", "chunk": 0, "pack_x": true, "pack_y": true},
 	} {
-		for key, v := range map[string]any{"form": "tiled", "mr": 4, "nv": 1, "workers": 4, "spin": 1, "compiler": compilers[0].Name} {
+		for key, v := range map[string]any{"form": "tiled", "mr": 2, "nv": 1, "workers": 4, "spin": 1, "compiler": compilers[0].Name} {
 			values[key] = v
 		}
 		p, err := s.Space().Make(values)

@@ -76,7 +76,7 @@ func TestForms(t *testing.T) {
 			g := here(t, kind, fmt.Sprintf("m=37,n=70,k=%d,%s", []int{300, 301, 320}[i], form))
 			for n, p := range pointsOf(t, g) {
 				if n%3 == i { // each point in one of the forms
-					t.Run(kind.name+" "+form+" "+p.Key(), func(t *testing.T) { nativetest.Right(t, g, p, 1) })
+					t.Run(kind.name+" "+form+" "+p.Key(), func(t *testing.T) { nativetest.Right(t, g, p, 1, nativetest.Quick) })
 				}
 			}
 		}
@@ -224,6 +224,7 @@ func TestWrongCode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			src = nativetest.Quick(src)
 			problem := nativetest.Problem(t, g)
 			if !right[m.kind.name+m.unit] {
 				if err := problem.Wrap(src, p).Check(t.Context(), 5); err != nil {

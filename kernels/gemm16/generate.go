@@ -159,19 +159,30 @@ func (g *generator) piece(names ...string) {
 	}
 }
 
+// includes writes the headers that all units need.
+func (g *generator) includes() {
+	g.Line("#include <stdint.h>")
+	g.Line("#include <stdlib.h>")
+	g.Blank()
+}
+
+// plainText writes the plain loops.
+func (g *generator) plainText() {
+	g.includes()
+	g.piece("scratch", "scalar", "plain")
+}
+
 func (g *generator) file() {
 	layout := layoutNN
 	if g.NT {
 		layout = layoutNT
 	}
 	g.Comment("%s, layout=%s, inputs=%s, weights=%s: %s", g.name, layout, g.Inputs, g.Weights, g.p.Key())
-	g.Line("#include <stdint.h>")
-	g.Line("#include <stdlib.h>")
-	g.Blank()
 	if g.Unit == unitPlain {
-		g.piece("scratch", "scalar", "plain")
+		g.plainText()
 		return
 	}
+	g.includes()
 	parallel := g.workers(g.p) > 1
 	if parallel {
 		g.Text(cgen.Crew(g.p).Text())

@@ -5,7 +5,6 @@ import (
 	"tune/kernels/blocks"
 	"tune/kernels/native"
 	"tune/kernels/native/cgen"
-	"tune/space"
 )
 
 // Bounds of a shape.
@@ -92,8 +91,7 @@ type Spec struct {
 	cache   string
 	machine native.Machine
 
-	space   *space.Space
-	presets []kernels.Preset
+	native.Choices
 	checked cases
 	varied  cases // those that candidates are timed on
 }
@@ -110,24 +108,14 @@ func NewSpec(t *Type, s kernels.Shape, m native.Machine) (*Spec, error) {
 		cache:   s.Text("cache"),
 		machine: m,
 	}
-	err := native.FitProduct(g.m, g.n, g.k, maxElements)
-	if err != nil {
+	if err := native.FitProduct(g.m, g.n, g.k, maxElements); err != nil {
 		return nil, err
 	}
-	if g.space, err = g.newSpace(); err != nil {
-		return nil, err
-	}
-	if g.presets, err = g.newPresets(); err != nil {
+	if err := g.Choose(g.newSpace, g.newPresets); err != nil {
 		return nil, err
 	}
 	return g, nil
 }
-
-// Space returns the points of the shape on this machine.
-func (g *Spec) Space() *space.Space { return g.space }
-
-// Presets returns the baseline and the documented points to start from.
-func (g *Spec) Presets() []kernels.Preset { return g.presets }
 
 // Sizes returns the operands, B in the largest layout, and what is kept of them for a seed: both rounded, and the reference of what is
 // compared one by one.

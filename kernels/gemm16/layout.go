@@ -25,6 +25,8 @@ type layout struct {
 	columns int // of a panel
 	panels  int
 	rows    int // of a panel
+	side    int // panels side by side, which are there or not together
+	whole   int // what rows are a multiple of
 }
 
 // layoutOf returns the layout that a point wants; false where it takes B as it is.
@@ -33,13 +35,13 @@ func (g *Spec) layoutOf(p space.Point, n, k int) (layout, bool) {
 		return layout{}, false
 	}
 	lanes, nr := isaOf(p).Lanes(), p.Int("nr")
-	l := layout{group: g.group, columns: lanes * nr, rows: cgen.Ceil(k, g.group)}
+	l := layout{group: g.group, columns: lanes * nr, rows: cgen.Ceil(k, g.group), side: 1, whole: 1}
 	l.panels = cgen.Ceil(n, l.columns)
 	if p.Str("panels") == panelsApart {
-		l.columns, l.panels = lanes, l.panels*nr
+		l.columns, l.panels, l.side = lanes, l.panels*nr, nr
 	}
 	if p.Str("unit") == unitTile {
-		l.rows = cgen.Ceil(l.rows, tileRows) * tileRows
+		l.rows, l.whole = cgen.Ceil(l.rows, tileRows)*tileRows, tileRows
 	}
 	return l, true
 }
@@ -99,5 +101,7 @@ func (g *Spec) packOf(p space.Point) *native.Pack {
 		},
 		Parameters: "uint8_t *packed, const uint16_t *b, int64_t n, int64_t k",
 		Sizes:      []int64{int64(g.n), int64(g.k)},
+		Name:       l.name(),
+		Length:     l.length(),
 	}
 }

@@ -21,3 +21,15 @@ func TestLinked(t *testing.T) {
 		nativetest.Linked(t, h, made(t, h, values), []nativetest.LinkedAs{nativetest.AsLibrary, nativetest.AsProgram}[i])
 	}
 }
+
+// TestLinkage: code for linking is right at shapes that it was not generated for, with B in its own layout.
+func TestLinkage(t *testing.T) {
+	for _, test := range []struct {
+		of   *Type
+		form string
+	}{{BFloat16, "layout=nt"}, {BFloat16, "layout=nn,weights=half,inputs=half"}, {Half, "layout=nn"}, {Half, "layout=nt,weights=f32"}} {
+		t.Run(test.of.name+" "+test.form, func(t *testing.T) {
+			nativetest.Linkage(t, func(shape string) *Spec { return here(t, test.of, shape+","+test.form) }, "m=20,n=100,k=300", "m=1,n=7,k=65", "m=37,n=70,k=129")
+		})
+	}
+}

@@ -18,7 +18,7 @@ func (g *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) 
 }
 
 // plain is the point whose weights are as they are.
-func (g *Spec) plain() space.Point { return g.presets[0].Point }
+func (g *Spec) plain() space.Point { return g.Presets()[0].Point }
 
 func (g *Spec) ofDNNL(host *native.Host) peers.Offer {
 	offer := peers.OfMatmul(func(l peers.Library) (kernels.Candidate, error) {

@@ -198,7 +198,7 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 	}
 	var out []kernels.Preset
 	for i, l := range list {
-		p, err := g.space.Make(l.values)
+		p, err := g.Space().Make(l.values)
 		if err != nil {
 			return nil, fmt.Errorf("preset %s: %w", l.name, err)
 		}
@@ -229,7 +229,10 @@ func (g *Spec) startValues(unit string) map[string]any {
 	if g.m <= 2 && unit != unitTile {
 		values["nr"], values["panels"], values["unroll"] = 4, panelsApart, 4 // streams through the weights
 	}
-	const block, keptBytes = 128, 4 << 20
+	block, keptBytes := 128, 4<<20
+	if unit == unitTile {
+		block, keptBytes = cgen.TileBlock(2*g.k), cgen.TileKept
+	}
 	if g.m > block {
 		values["mc"] = block
 		if 2*g.n*g.k <= keptBytes {

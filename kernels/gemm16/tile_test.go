@@ -22,7 +22,7 @@ func emulated(t *testing.T, g *Spec, p space.Point) native.Source {
 	}
 	here := nativetest.Here(t)
 	src.Compiler = here.Compilers[0]
-	f := cgen.Flags{Arch: here.Arch, Std: "gnu11", Opt: "O1", ISA: cgen.Native, Threads: g.workers(p) > 1}
+	f := cgen.Flags{Arch: here.Arch, Std: "gnu11", Opt: "Og", ISA: cgen.Native, Threads: g.workers(p) > 1}
 	src.Flags = append(f.List(), cgen.TilesEmulated)
 	return src
 }

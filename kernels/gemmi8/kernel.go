@@ -5,7 +5,6 @@ import (
 	"tune/kernels/native"
 	"tune/kernels/native/cgen"
 	"tune/kernels/peers"
-	"tune/space"
 )
 
 // Bounds of a shape. Sums of maxK products of bytes fit 32 bits.
@@ -48,7 +47,7 @@ func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 func (g *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) {
 	q := peers.Quantised{Packed: g.weights == weightsPacked, Floats: g.weights == weightsF32, Relu: g.relu}
 	return peers.Select(names, []peers.Offer{peers.OfMatmul(func(l peers.Library) (kernels.Candidate, error) {
-		plain, source := g.presets[0].Point, l.Quantised(q, g.threads) // whose weights are not packed
+		plain, source := g.Presets()[0].Point, l.Quantised(q, g.threads) // whose weights are not packed
 		if q.Packed {
 			return peers.Packed(p.Host(), g, plain, 1, l.QuantisedPacker(p.Host(), q), source)
 		}
@@ -77,10 +76,9 @@ type Spec struct {
 	cache   string
 	machine native.Machine
 
-	space   *space.Space
-	presets []kernels.Preset
-	inputs  cases
-	varied  cases // those that candidates are timed on
+	native.Choices
+	inputs cases
+	varied cases // those that candidates are timed on
 }
 
 // NewSpec makes the family of a shape on a machine. It fails where the shape has too many elements.
@@ -93,24 +91,14 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 		cache:   s.Text("cache"),
 		machine: m,
 	}
-	err := native.FitProduct(g.m, g.n, g.k, maxElements)
-	if err != nil {
+	if err := native.FitProduct(g.m, g.n, g.k, maxElements); err != nil {
 		return nil, err
 	}
-	if g.space, err = g.newSpace(); err != nil {
-		return nil, err
-	}
-	if g.presets, err = g.newPresets(); err != nil {
+	if err := g.Choose(g.newSpace, g.newPresets); err != nil {
 		return nil, err
 	}
 	return g, nil
 }
-
-// Space returns the points of the shape on this machine.
-func (g *Spec) Space() *space.Space { return g.space }
-
-// Presets returns the baseline and the documented points to start from.
-func (g *Spec) Presets() []kernels.Preset { return g.presets }
 
 // Sizes returns the operands as floats, the most that they take, and what is kept of them for a seed: with the quantised
 // ones, the reference of what is compared one by one, and a second case where relu asks for one.

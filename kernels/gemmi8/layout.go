@@ -128,5 +128,7 @@ func (g *Spec) packOf(p space.Point) *native.Pack {
 		},
 		Parameters: "uint8_t *packed, const int8_t *w, int64_t n, int64_t k",
 		Sizes:      []int64{int64(g.n), int64(g.k)},
+		Name:       l.name(),
+		Length:     l.length(),
 	}
 }

@@ -13,3 +13,12 @@ func TestLinked(t *testing.T) {
 		nativetest.Linked(t, g, point(t, g, form, "avx2"), []nativetest.LinkedAs{nativetest.AsLibrary, nativetest.AsProgram}[i])
 	}
 }
+
+// TestLinkage: code for linking is right at shapes that it was not generated for, with weights in its own layout.
+func TestLinkage(t *testing.T) {
+	for _, weights := range []string{"f32", "int8", "packed,relu=yes"} {
+		t.Run(weights, func(t *testing.T) {
+			nativetest.Linkage(t, func(shape string) *Spec { return here(t, shape+",weights="+weights) }, "m=20,n=100,k=300", "m=1,n=7,k=65", "m=37,n=70,k=129")
+		})
+	}
+}

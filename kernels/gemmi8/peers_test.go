@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tune/kernels"
+	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
 )
 
@@ -15,6 +16,9 @@ func TestPeers(t *testing.T) {
 	kernel := Kernel{Host: nativetest.Host()}
 	for _, weights := range []string{"f32", "int8", "packed"} {
 		for _, relu := range []string{"no", "yes"} {
+			if (weights == "f32" && relu == "yes") || (weights == "int8" && relu == "no") {
+				continue // each word beside one of the other field
+			}
 			shape, err := kernels.ParseShape(kernel.Info().Shape, fmt.Sprintf("m=70,n=45,k=90,weights=%s,relu=%s", weights, relu))
 			if err != nil {
 				t.Fatal(err)
@@ -23,6 +27,7 @@ func TestPeers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			problem.(*native.Problem).Brief()
 			list, err := problem.Traits().Peers(nil)
 			if err != nil || len(list) != 1 || list[0].Name != "dnnl" {
 				t.Fatalf("got %+v, %v", list, err)

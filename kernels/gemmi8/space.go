@@ -207,11 +207,17 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		if g.m <= tileRows {
 			values["mr"], values["nr"] = 1, 3
 		}
+		if block := cgen.TileBlock(g.k); g.m > block {
+			values["mc"] = block
+			if g.n*g.k <= cgen.TileKept {
+				values["order"] = orderRows // a tile of A stays in the nearest cache, and W in the second one
+			}
+		}
 		list = append(list, preset{"tile", "matrix tiles, four accumulators where A has the rows", with(values)})
 	}
 	var out []kernels.Preset
 	for _, l := range list {
-		p, err := g.space.Make(l.values)
+		p, err := g.Space().Make(l.values)
 		if err != nil {
 			return nil, fmt.Errorf("preset %s: %w", l.name, err)
 		}

@@ -2,8 +2,8 @@
 //
 // A point is timed by wall clock, because a function may use goroutines, in samples of many calls. As in package testing, the number
 // of calls is calibrated, and garbage is collected before a sample where calls allocate. At the end the best points and the baseline
-// take turns in short samples, and the winner is confirmed against the baseline in random order, where each turn has made its
-// function anew (see packages kernels and kernels/native/timing).
+// take turns in short samples, and the winner is confirmed against the baseline in random order, and the function is made anew
+// for each turn (see packages kernels and kernels/native/timing).
 //
 // A function that keeps its result from one call to the next would win without working. So before a point scores, the inputs change
 // between calls, and calls on new ones are compared with calls on those that the function has seen (kept.go). What it keeps of a call of

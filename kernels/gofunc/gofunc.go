@@ -50,6 +50,22 @@ func (f Function) Validate() error {
 	return nil
 }
 
+// Space returns the points of a function. The error names the field of tune.Function that is wrong.
+func Space(name string, parameters []space.Parameter, constraints []string) (*space.Space, error) {
+	if len(parameters) == 0 {
+		return nil, errors.New("field Parameters is empty: list what may vary")
+	}
+	s, err := space.Document{Name: name, Parameters: parameters, Constraints: constraints}.Written()
+	if err != nil {
+		field := "Constraints"
+		if _, err := space.New(name, parameters); err != nil {
+			field = "Parameters"
+		}
+		return nil, fmt.Errorf("field %s: %w", field, errors.Unwrap(err)) // without the name of the space, which is that of the function
+	}
+	return s, nil
+}
+
 // New returns the kernel of a function. It has no shape.
 func New(f Function) (kernels.Kernel, error) {
 	if err := f.Validate(); err != nil {

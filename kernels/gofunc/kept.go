@@ -22,6 +22,8 @@ import (
 const (
 	// freshCalls is how often the inputs change, and leastFresh how often at least: freshSeconds bound the rest.
 	freshCalls, leastFresh, freshSeconds = 7, 2, 0.25
+	// On a busy machine every one of a few calls may be interrupted. So a function is in doubt only if it is after each of freshTries tries.
+	freshTries = 5
 	// A kept result is found sooner than it is recomputed: a fresh call takes keptShare times as long as the same call again, beyond keptSlack.
 	// The first call of a function that was just made meets memory that nobody has used; it may take firstShare times as long, beyond firstSlack.
 	keptShare, keptSlack   = 2, 0.5e-6
@@ -43,11 +45,11 @@ func (c *candidate) keeps(ctx context.Context, seed uint64) error {
 		repeated = min(repeated, c.sample())
 	}
 	input := func(k int) uint64 { return kernels.Derive(seed, "fresh inputs") + uint64(k) }
-	live := c.p.f.Inputs != nil && c.p.f.Check != nil
-	if live {
+	t := firstCalls{fresh: math.Inf(1), again: math.Inf(1), repeated: repeated, live: c.p.f.Inputs != nil && c.p.f.Check != nil}
+	if t.live {
 		c.p.inputs(input(0))
 		c.time(1)
-		live = c.p.f.Check() == nil
+		t.live = c.p.f.Check() == nil
 	}
 	call := func(k int, anew bool) (float64, error) {
 		if err := ctx.Err(); err != nil {
@@ -61,32 +63,50 @@ func (c *candidate) keeps(ctx context.Context, seed uint64) error {
 		}
 		return c.time(1), nil
 	}
-	began := time.Now()
-	fresh, again := math.Inf(1), math.Inf(1)
-	for k := 1; k <= freshCalls && (k <= leastFresh || time.Since(began).Seconds() < freshSeconds); k++ {
-		first, err := call(k, !live)
-		if err != nil {
-			return err
+	k := 0
+	var doubt error
+	for range freshTries {
+		began := time.Now()
+		for n := 1; n <= freshCalls && (n <= leastFresh || time.Since(began).Seconds() < freshSeconds); n++ {
+			k++
+			first, err := call(k, !t.live)
+			if err != nil {
+				return err
+			}
+			second, err := call(k, false)
+			if err != nil {
+				return err
+			}
+			t.fresh, t.again = min(t.fresh, first), min(t.again, second)
 		}
-		second, err := call(k, false)
-		if err != nil {
-			return err
+		if doubt = t.doubt(c.p.f.Inputs != nil); doubt == nil {
+			return nil
 		}
-		fresh, again = min(fresh, first), min(again, second)
 	}
-	share, kept := float64(liveShare), fresh > keptShare*again+keptSlack
-	if !live {
-		share, kept = madeShare, fresh > firstShare*again+firstSlack
+	return doubt
+}
+
+// firstCalls holds the least seconds that calls of each kind took.
+type firstCalls struct {
+	fresh, again, repeated float64
+	live                   bool
+}
+
+// doubt returns a rejection where a fresh call takes so long that the others cannot have done the same work. Inputs says whether the
+// function's inputs change.
+func (t firstCalls) doubt(inputs bool) error {
+	share, kept := float64(liveShare), t.fresh > keptShare*t.again+keptSlack
+	if !t.live {
+		share, kept = madeShare, t.fresh > firstShare*t.again+firstSlack
 	}
-	ns := space.Unit("ns")
+	words := func(seconds float64) string { return space.Unit("ns").Words(seconds * nanoseconds) }
 	switch {
-	case c.p.f.Inputs != nil && kept:
+	case inputs && kept:
 		return kernels.Reject(space.Invalid, "implausible: a call on new inputs takes %s, and on inputs that it has seen before %s: what is kept of a call does not count. "+
-			"Do in each call what depends on the inputs, or in Make what is needed once",
-			ns.Words(fresh*nanoseconds), ns.Words(again*nanoseconds))
-	case fresh > share*repeated+coldSlack, fresh > coldShare*repeated+callSlack:
+			"Do in each call what depends on the inputs, or in Make what is needed once", words(t.fresh), words(t.again))
+	case t.fresh > share*t.repeated+coldSlack, t.fresh > coldShare*t.repeated+callSlack:
 		return kernels.Reject(space.Invalid, "implausible: the first call takes %s, and a later one %s: a result that is kept does not count. "+
-			"Let Reset restore what a call changes, and Make do what is needed once", ns.Words(fresh*nanoseconds), ns.Words(repeated*nanoseconds))
+			"Let Reset restore what a call changes, and Make do what is needed once", words(t.fresh), words(t.repeated))
 	}
 	return nil
 }

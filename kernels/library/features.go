@@ -29,6 +29,9 @@ var cpuid = map[string]cpuidBit{
 	"avx512vnni": {"leaf7", "c", 11, "zmm"},
 	"avx512bf16": {"leaf7_1", "a", 5, "zmm"},
 	"avx512fp16": {"leaf7", "d", 23, "zmm"},
+	"amx-bf16":   {"leaf7", "d", 22, "tiles"},
+	"amx-tile":   {"leaf7", "d", 24, "tiles"},
+	"amx-int8":   {"leaf7", "d", 25, "tiles"},
 }
 
 // featureText is a feature as templates write it.
@@ -70,5 +73,5 @@ func (l Library) features() []featureText {
 
 // macro returns the constant of a feature.
 func (l Library) macro(feature string) string {
-	return strings.ToUpper(l.Name) + "_HAS_" + strings.ToUpper(feature)
+	return strings.ToUpper(l.Name) + "_HAS_" + strings.ToUpper(strings.ReplaceAll(feature, "-", "_"))
 }

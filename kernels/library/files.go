@@ -3,8 +3,8 @@ package library
 import (
 	"bytes"
 	"embed"
-	"fmt"
 	"strings"
+	"sync"
 	"text/template"
 
 	"tune/kernels/native"
@@ -13,18 +13,20 @@ import (
 //go:embed files/*.tmpl
 var templateFiles embed.FS
 
-// templates are the files of a library. The text of users goes through comment, line or string.
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"comment": func(text string) string { return strings.ReplaceAll(oneLine(text), "*/", "* /") },
-	"line":    oneLine,
-	"string":  quote,
-	"plural": func(n int, word string) string {
-		if n == 1 {
-			return word
-		}
-		return word + "s"
-	},
-}).ParseFS(templateFiles, "files/*.tmpl"))
+// templates are the files of a library, parsed when the first is written. The text of users goes through comment, line or string.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"comment": func(text string) string { return strings.ReplaceAll(oneLine(text), "*/", "* /") },
+		"line":    oneLine,
+		"string":  quote,
+		"plural": func(n int, word string) string {
+			if n == 1 {
+				return word
+			}
+			return word + "s"
+		},
+	}).ParseFS(templateFiles, "files/*.tmpl"))
+})
 
 // oneLine returns a text without line breaks and other control characters, which would end a comment of make. A backslash at the end
 // would continue it.
@@ -52,7 +54,7 @@ func (l Library) Files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	write := func(name, from string, fill any) error {
 		var b bytes.Buffer
-		if err := templates.ExecuteTemplate(&b, from+".tmpl", fill); err != nil {
+		if err := templates().ExecuteTemplate(&b, from+".tmpl", fill); err != nil {
 			return err
 		}
 		files[name] = b.Bytes()
@@ -78,7 +80,7 @@ func (l Library) Files() (map[string][]byte, error) {
 		}
 	}
 	for _, k := range text.Compiled {
-		if err := write(fmt.Sprintf("src/%s.c", k.File), "kernel.c", k); err != nil {
+		if err := write("src/"+k.File+k.Suffix, "kernel.c", k); err != nil {
 			return nil, err
 		}
 	}
@@ -88,14 +90,22 @@ func (l Library) Files() (map[string][]byte, error) {
 	return files, nil
 }
 
-// Caller returns the code that calls the first function of the library with dense arrays, as tune_kernel of the plain kernel: its
-// dimensions are those of the shape. shared is the path of the shared library, which is loaded at the first call.
-func (l Library) Caller(shared string) (native.Source, error) {
+// Caller returns the code that calls the first function of the library, as tune_kernel of a problem whose code is linked. shared is the path of
+// the shared library, which is loaded at the first call. The function chooses the variant with the given number at the given shape, on a
+// processor that has what all variants need. An array that is laid out ahead is given as that variant takes it.
+func (l Library) Caller(shared string, variant int, shape []int64) (native.Source, error) {
 	f := newFunctionText(l, l.Functions[0])
+	called := l.Functions[0].Variants[variant].Source
 	var b bytes.Buffer
-	err := templates.ExecuteTemplate(&b, "caller.c.tmpl", struct {
+	err := templates().ExecuteTemplate(&b, "caller.c.tmpl", struct {
 		*functionText
-		Path string
-	}{f, shared})
-	return native.Source{Lang: "c", Text: b.String(), Flags: []string{"-O2"}, Threads: f.Threads, Overlaps: f.Overlaps}, err
+		Path, Text string
+		Layout     int
+		Shape      []int64
+	}{f, shared, called.Text, f.Kernels[variant].Layout, shape})
+	src := native.Source{Lang: "c", Text: b.String(), Flags: []string{"-O2"}, Threads: f.Threads, Overlaps: f.Overlaps}
+	if f.Packed != nil {
+		src.Compiler, src.Flags, src.Pack = called.Compiler, called.Flags, called.Pack
+	}
+	return src, err
 }

@@ -3,6 +3,7 @@ package library
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -120,6 +121,97 @@ int main(void)
 	}
 }
 
+// cplusplus is a library of a function in C++. All its files instantiate the same template.
+func cplusplus() Library {
+	const text = `#include <stdint.h>
+template <class T> struct Calls { static T count[LANES]; };
+template <class T> T Calls<T>::count[LANES];
+template <class T> __attribute__((noinline)) void scaled(T *y, const T *x, int64_t n)
+{
+	static T factor = 2;
+	Calls<T>::count[LANES - 1] += 1;
+	for (int64_t i = 0; i < n; i++)
+		y[i] = x[i] * factor;
+}
+extern "C" void tune_kernel(void *const *args, const int64_t *dims)
+{
+	scaled((float *)args[0], (const float *)args[1], dims[0]);
+}
+`
+	l := foreign()
+	f := &l.Functions[0]
+	f.Name = "scale"
+	plain := native.Source{Lang: "c++", Text: text, Compiler: "g++", Flags: []string{"-std=c++17", "-O3", "-DLANES=1"}, Threads: 1}
+	wide := plain
+	wide.Flags = []string{"-O3", "-DLANES=40", "-mavx512f", "-mprefer-vector-width=512"}
+	of := native.Extent{Length: "n", Count: func(dims []int64) int64 { return dims[0] }}
+	f.Linkage = native.Linkage{
+		About: "y = 2 x", Foreign: true, Plain: plain, Dims: []native.Dim{{Name: "n", About: "numbers", Least: 1, Most: 1000}},
+		Buffers: []native.Argument{{Name: "y", Type: "float *", About: "n elements"}, {Name: "x", Type: "const float *", About: "n elements"}},
+		Extents: []native.Extent{of, of},
+	}
+	f.Variants, f.Tree, f.Shapes = []Variant{{Source: wide, Point: "wide"}}, &choice.Tree{Root: &choice.Node{}}, nil
+	return l
+}
+
+// TestCPlusPlus: each file in C++ keeps its own copy of an inline function, so that the plain form needs nothing of the processor. Without the
+// tool that makes it so, the linker takes one copy for all.
+func TestCPlusPlus(t *testing.T) {
+	dir := t.TempDir()
+	write(t, cplusplus(), dir)
+	if out := run(t, dir, "make", "all", "check", "CFLAGS=-Wall -Werror"); !strings.Contains(out, "all right") || !strings.Contains(out, "without avx512f: v0 0 times, plain 26 times") {
+		t.Errorf("%s", out)
+	}
+	for _, file := range []string{"libdemo.so", "build/selftest"} {
+		calls, wide := copies(t, filepath.Join(dir, file))
+		if len(wide) != 2 || wide[calls["demo_scale_plain"]] || !wide[calls["demo_scale_v0"]] {
+			t.Errorf("%s: %v, of which need AVX-512: %v", file, calls, wide)
+		}
+	}
+	for _, line := range strings.Split(run(t, dir, "nm", "-g", "--defined-only", "libdemo.a"), "\n") {
+		if f := strings.Fields(line); len(f) == 3 && !strings.HasPrefix(f[2], "demo_") {
+			t.Errorf("libdemo.a defines %s", f[2])
+		}
+	}
+	t.Run("CMake", func(t *testing.T) {
+		build := t.TempDir()
+		run(t, dir, "cmake", "-S", ".", "-B", build)
+		run(t, dir, "cmake", "--build", build)
+		run(t, build, "ctest")
+		if calls, wide := copies(t, filepath.Join(build, "libdemo.so")); len(wide) != 2 || wide[calls["demo_scale_plain"]] {
+			t.Errorf("%v, of which need AVX-512: %v", calls, wide)
+		}
+	})
+	const copied = "#!/bin/sh\nexec cp \"$5\" \"$6\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "copy"), []byte(copied), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	run(t, dir, "make", "clean", "libdemo.so", "OBJCOPY=./copy")
+	if calls, wide := copies(t, filepath.Join(dir, "libdemo.so")); len(wide) != 1 || calls["demo_scale_plain"] != calls["demo_scale_v0"] {
+		t.Errorf("the linker keeps several copies by itself: %v", calls)
+	}
+}
+
+// copies disassembles a file. It returns which copy of the template each function calls, by address, and which copies use AVX-512.
+func copies(t *testing.T, path string) (calls map[string]string, wide map[string]bool) {
+	t.Helper()
+	begin, call := regexp.MustCompile(`^0*([0-9a-f]+) <(\w+)>:`), regexp.MustCompile(`\s(?:call|jmp)q?\s+([0-9a-f]+) <_Z6scaledIfEvPT_PKS0_l>`)
+	calls, wide = map[string]string{}, map[string]bool{}
+	function, address := "", ""
+	for _, line := range strings.Split(run(t, "", "objdump", "-d", "--no-show-raw-insn", path), "\n") {
+		if m := begin.FindStringSubmatch(line); m != nil {
+			address, function = m[1], m[2]
+		}
+		if m := call.FindStringSubmatch(line); m != nil {
+			calls[function] = m[1]
+		}
+		if strings.HasPrefix(function, "_Z6scaled") {
+			wide[address] = wide[address] || strings.Contains(line, "%zmm")
+		}
+	}
+	return calls, wide
+}
+
 // TestForeignFaults: the self-test finds a wrong variant, an update that is left out, and a condition that takes too much.
 func TestForeignFaults(t *testing.T) {
 	for _, test := range []struct{ name, file, old, new, want string }{
@@ -152,8 +244,9 @@ func TestForeignCheck(t *testing.T) {
 	for want, change := range map[string]func(*native.Source){
 		"the flag -mavx: no function of a library finds out": func(s *native.Source) { s.Flags = []string{"-mavx"} },
 		"the flag -march=x86-64-v3 does not say":             func(s *native.Source) { s.Flags = []string{"-march=x86-64-v3"} },
+		"it is in C++ and lays out an argument":              func(s *native.Source) { s.Lang, s.Pack = "c++", &native.Pack{} },
 		`its compiler is "/opt/gcc"`:                         func(s *native.Source) { s.Compiler = "/opt/gcc" },
-		"want c":                                             func(s *native.Source) { s.Lang = "c++" },
+		"want c or c++":                                      func(s *native.Source) { s.Lang = "ada" },
 	} {
 		s := l.Plain
 		change(&s)

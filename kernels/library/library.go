@@ -67,7 +67,7 @@ func (l Library) check() error {
 		if err := f.check(); err != nil {
 			return fmt.Errorf("function %s: %w", f.Name, err)
 		}
-		for _, s := range append([]string{"", "_choice", "_plain", "_variants"}, f.numbered()...) {
+		for _, s := range append([]string{"", "_choice", "_plain", "_variants", "_packed_bytes", "_pack"}, f.numbered()...) {
 			if slices.Contains(symbols, f.Name+s) {
 				return fmt.Errorf("function %s: the symbol %s_%s%s would be there twice: choose another name", f.Name, l.Name, f.Name, s)
 			}
@@ -106,7 +106,7 @@ func (l Library) checkBLAS() error {
 func (f Function) numbered() []string {
 	var out []string
 	for i := range f.Variants {
-		out = append(out, fmt.Sprintf("_v%d", i))
+		out = append(out, fmt.Sprintf("_v%d", i), fmt.Sprintf("_v%d_pack", i))
 	}
 	return out
 }
@@ -132,6 +132,9 @@ func (f Function) check() error {
 			return fmt.Errorf("variant %d: %w", i, err)
 		}
 	}
+	if err := f.checkPacks(); err != nil {
+		return err
+	}
 	for _, s := range f.Shapes {
 		if len(s) != len(f.shape()) {
 			return fmt.Errorf("the shape %v has %d dimensions: want %d", s, len(s), len(f.shape()))
@@ -144,6 +147,9 @@ func (f Function) check() error {
 func (f Function) checkPlain() error {
 	if err := checkSource(f.Linkage.Plain); err != nil {
 		return fmt.Errorf("the plain form: %w", err)
+	}
+	if f.Linkage.Plain.Pack != nil {
+		return errors.New("the plain form takes an operand that is laid out ahead: it has to take it as it is")
 	}
 	if needs := native.NeedsOf(f.Linkage.Plain.Flags); len(needs) > 0 {
 		return fmt.Errorf("the plain form is compiled with %s: it has to run on every processor", needs[0].Flag)
@@ -175,6 +181,9 @@ func (f Function) checkLinkage() error {
 	}
 	known := func(name string) bool { return slices.Contains(dims, name) }
 	for _, d := range l.Dims {
+		if d.MultipleOf != "" && !slices.Contains(f.shape(), d.MultipleOf) {
+			return fmt.Errorf("%s is a multiple of %q: that is no dimension of the shape", d.Name, d.MultipleOf)
+		}
 		if d.Dense != "" && !slices.Contains(f.shape(), d.Dense) {
 			return fmt.Errorf("%s equals %q where arrays are dense: that is no dimension of the shape", d.Name, d.Dense)
 		}
@@ -236,8 +245,9 @@ func Check(l native.Linkage, sources ...native.Source) error {
 		if err := checkSource(s); err != nil {
 			return err
 		}
+		f.Variants = append(f.Variants, Variant{Source: s})
 	}
-	return nil
+	return f.checkPacks()
 }
 
 // compilerName matches compilers that files of make and CMake can name.
@@ -246,10 +256,12 @@ var compilerName = regexp.MustCompile(`^[A-Za-z0-9_.+-]*$`)
 // checkSource returns an error for code that a library cannot have.
 func checkSource(s native.Source) error {
 	switch {
-	case s.Lang != "c":
-		return fmt.Errorf("its language is %q: want c", s.Lang)
-	case s.Pack != nil || s.Call != nil:
-		return errors.New("it takes an operand that is laid out ahead, or calls a function of the user's: a library has no such kernels")
+	case s.Lang != "c" && s.Lang != "c++":
+		return fmt.Errorf("its language is %q: want c or c++", s.Lang)
+	case s.Lang == "c++" && s.Pack != nil:
+		return errors.New("it is in C++ and lays out an argument: only code in C may do that")
+	case s.Call != nil:
+		return errors.New("it calls a function of the user's: a library has no such kernels")
 	case !compilerName.MatchString(s.Compiler):
 		return fmt.Errorf("its compiler is %q: want a name without a path, such as gcc-13", s.Compiler)
 	}

@@ -19,6 +19,7 @@ import (
 	"tune/kernels/library/choice"
 	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
+	"tune/space"
 )
 
 // variant returns a kernel of the product that is tuned for a shape.
@@ -465,11 +466,29 @@ func TestCheck(t *testing.T) {
 		{"the tree asks for dimension 3 of 3", func(l *Library) { l.Functions[0].Tree.Features = choice.Features(4) }},
 		{"the flag -march=native does not say which features the processor needs: take a kernel whose instruction set is named", func(l *Library) { l.Functions[0].Variants[0].Source.Flags = []string{"-march=native"} }},
 		{"the flag \"-O2 -x\"", func(l *Library) { l.Functions[0].Variants[0].Source.Flags = []string{"-O2 -x"} }},
-		{"-mamx-tile", func(l *Library) { l.Functions[0].Variants[1].Source.Flags = []string{"-mamx-tile"} }},
+		{"the flag -mamx-fp16: no function of a library finds out", func(l *Library) { l.Functions[0].Variants[1].Source.Flags = []string{"-mamx-fp16"} }},
 		{"the plain form is compiled with -mavx2: it has to run on every processor", func(l *Library) { l.Functions[0].Linkage.Plain.Flags = []string{"-mavx2"} }},
-		{`its language is "c++": want c`, func(l *Library) { l.Functions[0].Variants[1].Source.Lang = "c++" }},
+		{`its language is "ada": want c or c++`, func(l *Library) { l.Functions[0].Variants[1].Source.Lang = "ada" }},
 		{`its compiler is "./icc": want a name without a path, such as gcc-13`, func(l *Library) { l.Functions[0].Variants[1].Source.Compiler = "./icc" }},
-		{"it takes an operand that is laid out ahead, or calls a function of the user's", func(l *Library) { l.Functions[0].Variants[1].Source.Pack = &native.Pack{} }},
+		{"it calls a function of the user's", func(l *Library) { l.Functions[0].Variants[1].Source.Call = &native.Call{} }},
+		{"the plain form takes an operand that is laid out ahead", func(l *Library) { l.Functions[0].Linkage.Plain.Pack = &native.Pack{} }},
+		{"argument w of variant 1 has a layout of its own: want one array of the function, the same for all variants", func(l *Library) {
+			l.Functions[0].Variants[1].Source.Pack = &native.Pack{Repacking: space.Repacking{Argument: "w"}}
+		}},
+		{"argument b of variant 1 has a layout of its own, which is not known at any shape", func(l *Library) {
+			l.Functions[0].Variants[1].Source.Pack = &native.Pack{Repacking: space.Repacking{Argument: "b"}}
+		}},
+		{"argument b of variant 1 is laid out by [n], and by [n k] in others", func(l *Library) {
+			l.Functions[0].Variants[0].Source.Pack = &native.Pack{Repacking: space.Repacking{Argument: "b"}, Parameters: "float *packed, const float *b, int64_t n, int64_t k", Name: "x", Length: "n"}
+			l.Functions[0].Variants[1].Source.Pack = &native.Pack{Repacking: space.Repacking{Argument: "b"}, Parameters: "float *packed, const float *b, int64_t n", Name: "x", Length: "n"}
+		}},
+		{"the size of argument B depends on q, which is no dimension of the shape", func(l *Library) {
+			l.Functions[0].Variants[1].Source.Pack = &native.Pack{Repacking: space.Repacking{Argument: "b"}, Parameters: "float *packed, const float *b, int64_t q", Name: "x", Length: "n"}
+		}},
+		{"m is a multiple of \"q\": that is no dimension of the shape", func(l *Library) { l.Functions[0].Linkage.Dims[0].MultipleOf = "q" }},
+		{"argument B is laid out ahead: want an array without a leading dimension", func(l *Library) {
+			l.Functions[0].Variants[1].Source.Pack = &native.Pack{Repacking: space.Repacking{Argument: "b"}, Parameters: "float *packed, const float *b, int64_t k, int64_t n", Name: "x", Length: "n"}
+		}},
 		{"has 2 dimensions: want 3", func(l *Library) { l.Functions[0].Shapes = [][]int64{{1, 2}} }},
 		{"buffers and the extents of 0", func(l *Library) { l.Functions[0].Linkage.Extents = nil }},
 		{"is of type const short *: want a pointer to one of float", func(l *Library) { l.Functions[0].Linkage.Buffers[0].Type = "const short *" }},

@@ -22,16 +22,22 @@ type libraryText struct {
 	BLAS                        bool
 	Linked                      []string // flags for the linker, of code that is not tune's
 	Conditions                  bool     // some variants take some shapes only
+	Packs                       bool     // some variants take an array in a layout of theirs
+	CPlusPlus                   bool     // some files are in C++
 }
 
 // kernelText is a file with a kernel.
 type kernelText struct {
 	File, Symbol, About, Point, Tuned string
+	Suffix                            string // of the file: .c or .cc
 	Compiler, Flags, Options, Text    string // Options are the flags as CMake separates them
 	Needs                             []native.Need
 	NeedsBits                         string
 	Takes                             string   // a condition over the dimensions; "" for all shapes
 	Symbols                           []string // that get a prefix
+	// Layout is the number of the layout that it takes an array in; 0 where it takes all as they are.
+	Layout                                int
+	PackLength, PackParameters, PackNames string
 }
 
 // arrayText is an array of a function.
@@ -41,12 +47,15 @@ type arrayText struct {
 	Kind                              string
 	RowsIndex, ColsIndex, StrideIndex int // of dimensions; -1 for none
 	Written, Updated, Whole           int
+	Quantised                         int
 	Variable                          string // its name in Go and Python
 	Go, Python                        string // the type of an element there
 	SampleLength                      int64
 	Length, Low, High                 string // expressions of C; "" for none
 	Absolute, Relative                string
 	RootIndex                         int
+	Halves                            *native.BlockHalves
+	Raw                               string // its name in Go and Python before it is laid out; "" where it is taken as it is
 }
 
 // functionText is a function.
@@ -63,6 +72,8 @@ type functionText struct {
 	outputs                      []output
 	Foreign                      int
 	Conditions                   bool
+	Each                         float64     // operations for each element of the product of the dimensions
+	Packed                       *packedText // nil where all variants take the arrays as they are
 }
 
 // output is an array that is written.
@@ -87,6 +98,7 @@ func newLibraryText(l Library) libraryText {
 		t.Compiled = append(append(t.Compiled, plain), made.Kernels...)
 		t.Threads = t.Threads || made.Threads > 1
 		t.Conditions = t.Conditions || made.Conditions
+		t.Packs = t.Packs || made.Packed != nil
 		for _, v := range append([]Variant{{Source: f.Linkage.Plain}}, f.Variants...) {
 			for _, flag := range v.Source.Flags {
 				if f.Linkage.Foreign && links(flag) && !slices.Contains(t.Linked, flag) {
@@ -97,6 +109,10 @@ func newLibraryText(l Library) libraryText {
 	}
 	for _, flag := range t.Linked {
 		t.Libs += " " + flag
+	}
+	if t.CPlusPlus = slices.ContainsFunc(t.Compiled, kernelText.CPlusPlus); t.CPlusPlus {
+		t.Linked = append(t.Linked, "-lstdc++")
+		t.Libs += " -lstdc++ -lm"
 	}
 	for _, k := range t.Compiled {
 		if k.Compiler != "" {
@@ -128,12 +144,41 @@ func newKernelText(l Library, f Function, which string, v Variant) kernelText {
 	}
 	file := f.Name + "_" + which
 	flags := slices.DeleteFunc(slices.Clone(v.Source.Flags), func(flag string) bool { return strings.HasPrefix(flag, "-l") || strings.HasPrefix(flag, "-Wl,") })
+	suffix := ".c"
+	if v.Source.Lang == "c++" {
+		suffix = ".cc"
+	}
 	return kernelText{
-		File: file, Symbol: l.Name + "_" + file, About: l.About, Point: v.Point, Tuned: v.Tuned,
-		Compiler: v.Source.Compiler, Flags: strings.Join(flags, " "), Options: strings.Join(flags, ";"),
+		Suffix: suffix, File: file, Symbol: l.Name + "_" + file, About: l.About, Point: v.Point, Tuned: v.Tuned,
+		Compiler: driver(v.Source.Compiler), Flags: strings.Join(flags, " "), Options: strings.Join(flags, ";"),
 		Text: strings.TrimRight(v.Source.Text, "\n"), Needs: native.NeedsOf(v.Source.Flags), NeedsBits: strings.Join(bits, " | "),
 		Takes: v.Source.Takes, Symbols: v.Source.Symbols,
 	}
+}
+
+// C reports whether some kernels are in C.
+func (t libraryText) C() bool {
+	return slices.ContainsFunc(t.Compiled, func(k kernelText) bool { return !k.CPlusPlus() })
+}
+
+// Objects are the objects of the kernels, for CMake.
+func (t libraryText) Objects() string {
+	var words []string
+	if t.CPlusPlus {
+		words = append(words, "${own}")
+	}
+	if t.C() {
+		words = append(words, "$<TARGET_OBJECTS:"+t.Name+"_kernels>")
+	}
+	return strings.Join(words, " ")
+}
+
+// CPlusPlus reports whether the file is in C++.
+func (k kernelText) CPlusPlus() bool { return k.Suffix == ".cc" }
+
+// driver returns the compiler that goes by the suffixes of files, of one that takes all of them for C++: a library has files in C too.
+func driver(compiler string) string {
+	return strings.NewReplacer("clang++", "clang", "g++", "gcc", "c++", "cc").Replace(compiler)
 }
 
 // links reports whether the linker needs a flag. The one that binds the calls in a shared object to its own functions is for measuring.
@@ -146,6 +191,7 @@ func newFunctionText(l Library, f Function) *functionText {
 		Library: l.Name, Name: f.Name, Symbol: l.Name + "_" + f.Name, About: f.About, Dims: f.Linkage.Dims, Shapes: f.Shapes, Threads: 1,
 		Overlaps: f.Linkage.Plain.Overlaps, tree: f.Tree, shape: f.shape(),
 	}
+	t.Each = max(f.Linkage.Each, 1)
 	if f.Linkage.Foreign {
 		t.Foreign = 1
 	}
@@ -166,6 +212,7 @@ func newFunctionText(l Library, f Function) *functionText {
 		}
 		t.Arrays = append(t.Arrays, a)
 	}
+	t.pack(f)
 	return t
 }
 
@@ -180,13 +227,16 @@ func (t *functionText) array(l native.Linkage, i int) arrayText {
 	a := arrayText{
 		Argument: b, Element: element(b), Variable: variable(b.Name), RowsIndex: t.index(e.Rows), ColsIndex: t.index(e.Cols), StrideIndex: t.index(e.Stride),
 		Low: content.Low, High: content.High, RootIndex: t.index(content.Tolerance.Root),
-		Absolute: number(content.Tolerance.Absolute), Relative: number(content.Tolerance.Relative),
+		Absolute: number(content.Tolerance.Absolute), Relative: number(content.Tolerance.Relative), Halves: content.Halves,
 	}
 	if content.Updated {
 		a.Updated = 1
 	}
 	if content.Whole {
 		a.Whole = 1
+	}
+	if content.Quantised {
+		a.Quantised = 1
 	}
 	switch a.Kind = kinds[a.Element]; a.Kind {
 	case "FLOAT":
@@ -248,6 +298,27 @@ func (t *functionText) Bounded() bool {
 	return slices.ContainsFunc(t.Dims, func(d native.Dim) bool { return d.Most > 0 })
 }
 
+// multiple is a dimension that has to be a multiple of something.
+type multiple struct{ native.Dim }
+
+// Of is that something.
+func (m multiple) Of() string {
+	if m.MultipleOf != "" {
+		return m.MultipleOf
+	}
+	return fmt.Sprint(m.Multiple)
+}
+
+// Multiples are the dimensions that have to be multiples of a number or of another dimension.
+func (t *functionText) Multiples() (out []multiple) {
+	for _, d := range t.Dims {
+		if d.Multiple > 1 || d.MultipleOf != "" {
+			out = append(out, multiple{d})
+		}
+	}
+	return out
+}
+
 // index returns the index of a dimension, -1 for "".
 func (t *functionText) index(name string) int {
 	return slices.IndexFunc(t.Dims, func(d native.Dim) bool { return d.Name == name })
@@ -261,6 +332,12 @@ func (t *functionText) sample(name string) int64 {
 	n, d := int64(2+slices.Index(t.shape, name)), t.Dims[t.index(name)]
 	if d.Most > 0 {
 		n = min(max(n, d.Least), d.Most)
+	}
+	if d.Multiple > 1 {
+		n = d.Multiple
+	}
+	if d.MultipleOf != "" {
+		return t.sample(d.MultipleOf)
 	}
 	return n
 }
@@ -325,17 +402,6 @@ func (t *functionText) TableArguments() string {
 // ParameterTypes are the types of the parameters.
 func (t *functionText) ParameterTypes() string {
 	return t.list(func(int) string { return "int64_t" }, func(_ int, a arrayText) string { return a.Type })
-}
-
-// DenseArguments are arguments for dense arrays, from arrays of arguments and of the dimensions of the shape.
-func (t *functionText) DenseArguments() string {
-	return t.list(func(i int) string {
-		name := t.Dims[i].Name
-		if dense := t.Dims[i].Dense; dense != "" {
-			name = dense
-		}
-		return fmt.Sprintf("dims[%d]", slices.Index(t.shape, name))
-	}, func(i int, _ arrayText) string { return fmt.Sprintf("args[%d]", i) })
 }
 
 // SampleArguments, SampleVectors, SampleCgo, SamplePurego and SamplePython are arguments of the examples.
@@ -407,6 +473,9 @@ func (t *functionText) EmptyShape() string {
 		if d := t.Dims[t.index(name)]; d.Most > 0 {
 			words[i] = fmt.Sprintf("%[1]s < INT64_C(%[2]d) || %[1]s > INT64_C(%[3]d)", name, d.Least, d.Most)
 		}
+	}
+	for _, d := range t.Multiples() { // after those that say that no dimension is 0
+		words = append(words, fmt.Sprintf("%s %% %s != 0", d.Name, d.Of()))
 	}
 	return strings.Join(words, " || ")
 }
@@ -621,4 +690,13 @@ func (t libraryText) SampleShape() string {
 		words = append(words, fmt.Sprint(n))
 	}
 	return strings.Join(words, "x")
+}
+
+// FactorIndices says of each dimension which other one it is a multiple of; -1 for none.
+func (t *functionText) FactorIndices() []int {
+	out := make([]int, len(t.Dims))
+	for i, d := range t.Dims {
+		out[i] = t.index(d.MultipleOf)
+	}
+	return out
 }

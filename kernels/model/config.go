@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"tune/internal/files"
 	"tune/internal/plain"
@@ -48,6 +47,7 @@ type Config struct {
 	Notes []string `json:"notes,omitempty"`
 
 	family family
+	origin *origin
 }
 
 // mostConfig is the size of a config that is read, in bytes.
@@ -69,9 +69,9 @@ func ReadFile(path, as string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := parse(text, as)
+	c, err := parse(path, text, as)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	c.Name = nameOf(path)
 	return c, nil
@@ -103,6 +103,8 @@ func nameOf(path string) string {
 
 // fields are the entries of a config.json that are read. Numbers are float64, so that 1e6 is one.
 type fields struct {
+	origin *origin
+
 	ModelType     string   `json:"model_type"`
 	Architectures []string `json:"architectures"`
 	Text          *fields  `json:"text_config"`
@@ -143,12 +145,14 @@ type fields struct {
 	FinalSoftcap float64 `json:"final_logit_softcapping"`
 }
 
-// parse reads the text of a config.json.
-func parse(text []byte, as string) (*Config, error) {
+// parse reads the text of a config.json. The path is for errors.
+func parse(path string, text []byte, as string) (*Config, error) {
 	var f fields
-	if err := json.Unmarshal(bytes.TrimSpace(text), &f); err != nil {
-		return nil, explain(bytes.TrimSpace(text), err)
+	f.origin = &origin{path: path, text: text}
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, f.origin.explain(err)
 	}
+	f.origin.keys = keysOf(text, keysDeep)
 	if f.Text != nil && f.Embed == 0 {
 		// A model that also sees or hears: what writes text is described inside.
 		inner := *f.Text
@@ -158,36 +162,39 @@ func parse(text []byte, as string) (*Config, error) {
 		if inner.Tied == nil {
 			inner.Tied = f.Tied
 		}
+		inner.origin = f.origin
+		inner.origin.in = "text_config."
 		f = inner
 	}
 	fam, err := familyOf(f, as)
 	if err != nil {
-		return nil, err
+		return nil, f.origin.wrap("model_type architectures", err)
 	}
 	return f.config(fam)
 }
 
 // explain says what is wrong with the text of a config.json, and where.
-func explain(text []byte, err error) error {
-	place := func(offset int64) string {
-		before := text[:min(max(offset-1, 0), int64(len(text)))]
-		return fmt.Sprintf("line %d, column %d", 1+bytes.Count(before, []byte("\n")), utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])+1)
-	}
+func (o *origin) explain(err error) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("%s: it is no JSON: %w: want the config.json of a model, or a GGUF file", place(syntax.Offset), err)
+		other := ""
+		if !bytes.HasPrefix(bytes.TrimSpace(o.text), []byte("{")) {
+			other = "; want the config.json of a model, or a GGUF file"
+		}
+		return o.offset(int(syntax.Offset)-1, fmt.Errorf("not valid JSON: %s%s", plain.NotJSON(o.text, err), other))
 	}
 	if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && other.Field == "" {
-		return fmt.Errorf("it is a JSON %s: want the config.json of a model, an object such as {\"model_type\": \"llama\", …}", other.Value)
+		return o.offset(0, fmt.Errorf("it is a JSON %s: want the config.json of a model, an object such as {\"model_type\": \"llama\", …}", other.Value))
 	} else if ok {
+		o.keys = keysOf(o.text, keysDeep)
 		kind := map[reflect.Kind]string{reflect.Float64: "a number", reflect.String: "a text in quotes", reflect.Bool: "true or false", reflect.Slice: "a list"}[other.Type.Kind()]
-		return fmt.Errorf("%s: %s is a JSON %s: want %s", place(other.Offset), other.Field, other.Value, cmp.Or(kind, "an object"))
+		return o.at(other.Field, "%s is a JSON %s: want %s", other.Field, other.Value, cmp.Or(kind, "an object"))
 	}
-	return fmt.Errorf("it is no config.json of a model: %w", err)
+	return o.offset(0, fmt.Errorf("it is no config.json of a model: %w", err))
 }
 
 // config makes the config of a family from the entries of a file.
 func (f fields) config(fam family) (*Config, error) {
-	c := &Config{Family: fam.name, family: fam, RopeTheta: 10000, Eps: max(f.RMSEps, f.LayerEps)}
+	c := &Config{Family: fam.name, family: fam, origin: f.origin, RopeTheta: 10000, Eps: max(f.RMSEps, f.LayerEps), Notes: f.origin.doubtful()}
 	for _, n := range []struct {
 		name string
 		from float64
@@ -196,34 +203,38 @@ func (f fields) config(fam family) (*Config, error) {
 		{"hidden_size", f.Embed, &c.Embed}, {"num_attention_heads", f.Heads, &c.Heads}, {"intermediate_size", f.Intermediate, &c.Intermediate},
 		{"vocab_size", f.Vocab, &c.Vocab}, {"num_hidden_layers", f.Layers, &c.Layers},
 	} {
-		if err := whole(n.name, n.from, n.into); err != nil {
+		if n.from == 0 && !f.origin.has(n.name) {
+			return nil, f.origin.missing(n.name)
+		}
+		if err := f.origin.whole(n.name, n.from, n.into); err != nil {
 			return nil, err
 		}
 	}
 	c.KVHeads = c.Heads
 	if f.KVHeads != nil {
-		if err := whole("num_key_value_heads", *f.KVHeads, &c.KVHeads); err != nil {
+		if err := f.origin.whole("num_key_value_heads", *f.KVHeads, &c.KVHeads); err != nil {
 			return nil, err
 		}
 	}
 	if c.HeadDim = c.Embed / c.Heads; f.HeadDim != nil {
-		if err := whole("head_dim", *f.HeadDim, &c.HeadDim); err != nil {
+		if err := f.origin.whole("head_dim", *f.HeadDim, &c.HeadDim); err != nil {
 			return nil, err
 		}
 	} else if c.Embed%c.Heads != 0 {
-		return nil, fmt.Errorf("hidden_size %d is not a multiple of num_attention_heads %d, and there is no head_dim: give head_dim, or correct one of them", c.Embed, c.Heads)
+		return nil, f.origin.at("num_attention_heads", "hidden_size %d is not a multiple of num_attention_heads %d, and there is no head_dim: give head_dim, or correct one of them", c.Embed, c.Heads)
 	}
 	partial := fam.partial
-	for _, p := range []*float64{f.Partial, f.partialOfRope()} {
+	if err := f.ranges(); err != nil {
+		return nil, err
+	}
+	inner, theta := f.rope()
+	for _, p := range []*float64{f.Partial, inner} {
 		if p != nil {
 			partial = *p
 		}
 	}
-	if partial <= 0 || partial > 1 {
-		return nil, fmt.Errorf("partial_rotary_factor is %v: want above 0 and at most 1", partial)
-	}
 	c.Rotary = int(float64(c.HeadDim)*partial) &^ 1
-	if t := f.theta(); t != nil {
+	if t := cmp.Or(f.RopeTheta, theta); t != nil {
 		c.RopeTheta = *t
 	}
 	if c.Tied = fam.tied; f.Tied != nil {
@@ -237,6 +248,13 @@ func (f fields) config(fam family) (*Config, error) {
 	}
 	var err error
 	if c.Activation, err = activation(act, fam); err != nil {
+		key := "hidden_act"
+		if act == f.GemmaAct {
+			key = "hidden_activation"
+		}
+		return nil, f.origin.wrap(key, fmt.Errorf("%s is %w", key, err))
+	}
+	if err := f.layerTypes(c.Layers); err != nil {
 		return nil, err
 	}
 	c.windows(f)
@@ -246,18 +264,56 @@ func (f fields) config(fam family) (*Config, error) {
 	return c, c.Validate()
 }
 
-func (f fields) partialOfRope() *float64 {
-	if f.Rope == nil {
-		return nil
+// ranges reports a number that is no size and not in its range.
+func (f fields) ranges() error {
+	partial, theta := f.rope()
+	for _, n := range []struct {
+		key  string
+		is   *float64
+		most float64
+		want string
+	}{
+		{"partial_rotary_factor", f.Partial, 1, "above 0 and at most 1"},
+		{"rope_parameters.partial_rotary_factor", partial, 1, "above 0 and at most 1"},
+		{"rope_theta", f.RopeTheta, math.MaxFloat64, "above 0, such as 10000"},
+		{"rope_parameters.rope_theta", theta, math.MaxFloat64, "above 0, such as 10000"},
+		{"rms_norm_eps", &f.RMSEps, 1, "above 0 and at most 1, such as 1e-6"},
+		{"layer_norm_eps", &f.LayerEps, 1, "above 0 and at most 1, such as 1e-5"},
+	} {
+		if f.origin.has(n.key) && (*n.is <= 0 || *n.is > n.most) {
+			return f.origin.at(n.key, "%s is %v: want %s", n.key, *n.is, n.want)
+		}
 	}
-	return f.Rope.Partial
+	return nil
 }
 
-func (f fields) theta() *float64 {
-	if f.RopeTheta == nil && f.Rope != nil {
-		return f.Rope.Theta
+// rope returns what rope_parameters say.
+func (f fields) rope() (partial, theta *float64) {
+	if f.Rope == nil {
+		return nil, nil
 	}
-	return f.RopeTheta
+	return f.Rope.Partial, f.Rope.Theta
+}
+
+// The types of layers that are known.
+const (
+	fullLayer   = "full_attention"
+	windowLayer = "sliding_attention"
+)
+
+// layerTypes reports a type of a layer that no kernel here computes, and a list that is not of all layers.
+func (f fields) layerTypes(layers int) error {
+	known := []string{fullLayer, windowLayer}
+	for i, t := range f.LayerTypes {
+		if !slices.Contains(known, t) {
+			return f.origin.at("layer_types", "layer_types[%d] is %q: want %s; no kernel here has what other layers compute",
+				i, plain.Line(t), strings.Join(known, " or "))
+		}
+	}
+	if n := len(f.LayerTypes); n > 0 && n != layers {
+		return f.origin.at("layer_types", "layer_types has %d entries, and num_hidden_layers is %d: list one for each layer", n, layers)
+	}
+	return nil
 }
 
 // windows finds out which layers see only the last keys.
@@ -268,7 +324,7 @@ func (c *Config) windows(f fields) {
 	c.Window = int(*f.Window)
 	if len(f.LayerTypes) > 0 {
 		for _, t := range f.LayerTypes {
-			if t == "sliding_attention" {
+			if t == windowLayer {
 				c.Local++
 			}
 		}
@@ -291,13 +347,10 @@ func (c *Config) local(pattern int) {
 	}
 }
 
-// whole reads a number that has to be there.
-func whole(name string, from float64, into *int) error {
-	switch {
-	case from == 0:
-		return fmt.Errorf("%s is missing: want a whole number", name)
-	case from != math.Trunc(from) || from < 1 || from > mostOfAny:
-		return fmt.Errorf("%s is %v: want a whole number from 1 to %d", name, from, mostOfAny)
+// whole reads the size that a key of the file has.
+func (o *origin) whole(key string, from float64, into *int) error {
+	if from != math.Trunc(from) || from < 1 || from > mostOfAny {
+		return o.at(key, "%s is %.15g: want a whole number from 1 to %d", key, from, mostOfAny)
 	}
 	*into = int(from)
 	return nil
@@ -321,29 +374,30 @@ func activation(name string, fam family) (string, error) {
 		return actErf, nil
 	}
 	const known = "silu, gelu, gelu_new, gelu_pytorch_tanh"
-	return "", fmt.Errorf("hidden_act is %s: want one of %s%s", plain.Line(name), known, space.DidYouMean(name, strings.Split(known, ", ")))
+	return "", fmt.Errorf("%s: want one of %s%s", plain.Line(name), known, space.DidYouMean(name, strings.Split(known, ", ")))
 }
 
 // Validate reports what is wrong with the numbers.
 func (c *Config) Validate() error {
+	o := c.origin
 	for _, n := range []struct {
-		name string
-		is   int
+		key string
+		is  int
 	}{
 		{"hidden_size", c.Embed}, {"num_attention_heads", c.Heads}, {"num_key_value_heads", c.KVHeads}, {"head_dim", c.HeadDim},
 		{"intermediate_size", c.Intermediate}, {"vocab_size", c.Vocab}, {"num_hidden_layers", c.Layers},
 	} {
 		if n.is < 1 || n.is > mostOfAny {
-			return fmt.Errorf("%s is %d: want 1 to %d", n.name, n.is, mostOfAny)
+			return o.at(n.key, "%s is %d: want 1 to %d", o.name(n.key), n.is, mostOfAny)
 		}
 	}
 	switch {
 	case c.Heads%c.KVHeads != 0:
-		return fmt.Errorf("num_attention_heads %d is not a multiple of num_key_value_heads %d: correct one of them", c.Heads, c.KVHeads)
+		return o.at("num_key_value_heads num_attention_heads", "%s %d is not a multiple of %s %d: correct one of them", o.name("num_attention_heads"), c.Heads, o.name("num_key_value_heads"), c.KVHeads)
 	case c.HeadDim%8 != 0:
-		return fmt.Errorf("head_dim is %d: want a multiple of 8, which the kernel attention needs", c.HeadDim)
+		return o.at("head_dim hidden_size", "%s is %d: want a multiple of 8, which the kernel attention needs", o.name("head_dim"), c.HeadDim)
 	case c.Rotary < 2 || c.Rotary > c.HeadDim:
-		return fmt.Errorf("%d of the %d elements of a head are turned: want 2 to all of them", c.Rotary, c.HeadDim)
+		return o.at("partial_rotary_factor rope_parameters.partial_rotary_factor head_dim hidden_size", "%d of the %d elements of a head are turned, by %s: want 2 to all of them", c.Rotary, c.HeadDim, o.name("partial_rotary_factor"))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -17,9 +18,12 @@ func readGGUF(path, as string) (*Config, error) {
 		return nil, err
 	}
 	defer f.Close()
-	c, err := ofGGUF(f, as)
+	c, err := ofGGUF(path, f, as)
+	if _, placed := errors.AsType[*Fault](err); err != nil && !placed {
+		err = &Fault{Path: path, Err: err}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	c.Name = nameOf(path)
 	return c, nil
@@ -68,8 +72,8 @@ func (m metadata) number(key string) (v float64, ok bool, err error) {
 	return v, true, nil
 }
 
-// ofGGUF makes the config of a file.
-func ofGGUF(file *gguf.File, as string) (*Config, error) {
+// ofGGUF makes the config of a file. The path is for errors.
+func ofGGUF(path string, file *gguf.File, as string) (*Config, error) {
 	m := metadata{file: file}
 	if v, ok := file.Value("general.architecture"); ok {
 		m.arch, _ = v.Scalar.(string)
@@ -86,15 +90,15 @@ func ofGGUF(file *gguf.File, as string) (*Config, error) {
 		}
 		return nil, e
 	}
-	c, err := m.config(families[i])
+	c, err := m.config(families[i], &origin{path: path, arch: m.arch})
 	if err != nil {
 		return nil, err
 	}
 	return c, c.Validate()
 }
 
-func (m metadata) config(fam family) (*Config, error) {
-	c := &Config{Family: fam.name, family: fam, Activation: fam.act, RopeTheta: 10000, Pairwise: fam.pairwise}
+func (m metadata) config(fam family, from *origin) (*Config, error) {
+	c := &Config{Family: fam.name, family: fam, origin: from, Activation: fam.act, RopeTheta: 10000, Pairwise: fam.pairwise}
 	// Engines pad the vocabulary, so that the weights say more than vocab_size.
 	if t, err := m.file.Tensor("token_embd.weight"); err == nil && len(t.Dims) == 2 && t.Dims[1] <= mostOfAny {
 		c.Vocab = int(t.Dims[1])
@@ -113,8 +117,10 @@ func (m metadata) config(fam family) (*Config, error) {
 		case err != nil:
 			return nil, err
 		case n.into == &c.Vocab && c.Vocab > 0 || !ok && !n.must || ok && v == 0 && !n.must:
+		case !ok:
+			return nil, fmt.Errorf("%s.%s is missing: take a file that has it", m.arch, n.key)
 		default:
-			if err := whole(m.arch+"."+n.key, v, n.into); err != nil {
+			if err := from.whole(m.arch+"."+n.key, v, n.into); err != nil {
 				return nil, err
 			}
 		}

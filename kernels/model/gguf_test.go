@@ -99,7 +99,12 @@ func TestGGUF(t *testing.T) {
 		{[]any{"general.name", "x"}, "general.architecture is missing"},
 		{[]any{"general.architecture", "bert"}, `the family "bert" is not known`},
 		{[]any{"general.architecture", "llama", "llama.expert_count", uint32(8)}, "experts among which a router chooses (expert_count)"},
-		{[]any{"general.architecture", "llama"}, "llama.embedding_length is missing: want a whole number"},
+		{[]any{"general.architecture", "llama"}, "llama.embedding_length is missing: take a file that has it"},
+		{[]any{"general.architecture", "llama", "llama.embedding_length", uint32(64), "llama.attention.head_count", uint32(0)},
+			"tiny.gguf: llama.attention.head_count is 0: want a whole number from 1 to 1048576"},
+		{[]any{"general.architecture", "llama", "llama.embedding_length", uint32(64), "llama.attention.head_count", uint32(4), "llama.attention.head_count_kv", uint32(3),
+			"llama.feed_forward_length", uint32(96), "llama.block_count", uint32(2), "llama.vocab_size", uint32(100)},
+			"tiny.gguf: llama.attention.head_count 4 is not a multiple of llama.attention.head_count_kv 3: correct one of them"},
 		{[]any{"general.architecture", "llama", "llama.embedding_length", "64"}, "llama.embedding_length is a string: want a number"},
 	} {
 		if _, err := ReadFile(saved(t, test.values, nil), ""); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -175,7 +175,7 @@ func TestFamilies(t *testing.T) {
 		{`{"model_type": "phi", "hidden_act": "gelu_new", ` + sizes + `}`, "",
 			"norm 7, q 6, k 6, v 6, bias q 6, bias k, v 12, rope q 6, rope k 6, attention 6, o 6, up 6, bias up 6, activation 6, down 6, bias o, down 12, residual 12, vocabulary 1, bias vocabulary 1, argmax 1"},
 	} {
-		c, err := parse([]byte(test.config), test.as)
+		c, err := parse("config.json", []byte(test.config), test.as)
 		if err != nil {
 			t.Errorf("%s: %v", test.config, err)
 			continue
@@ -194,28 +194,53 @@ func TestFamilies(t *testing.T) {
 func TestFaults(t *testing.T) {
 	const sizes = `"hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 96, "vocab_size": 100, "num_hidden_layers": 6`
 	for _, test := range []struct{ config, want string }{
-		{"{\n  \"model_type\": llama\n}", "line 2, column 17: it is no JSON: invalid character 'l' looking for beginning of value: want the config.json of a model, or a GGUF file"},
-		{`{`, "line 1, column 1: it is no JSON: unexpected end of JSON input"},
-		{`[]`, `it is a JSON array: want the config.json of a model, an object such as {"model_type": "llama", …}`},
-		{`{}`, "it has neither model_type nor architectures: want one of llama, mistral"},
-		{`{"model_type": "lama", ` + sizes + `}`, `the family "lama" is not known: want one of llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3, phi, phi3 (did you mean "llama"?); where it computes the same as one of them, name that by --family`},
+		{"{\n  \"model_type\": \"llama\" # one\n}", "bad.json:2:25: not valid JSON: JSON has no comments: leave it out"},
+		{"{\n  \"model_type\": llama\n}", "bad.json:2:17: not valid JSON: llama is no value of JSON: write a text in double quotes"},
+		{"model_type: llama", "bad.json:1:1: not valid JSON: model_type is no value of JSON: write a text in double quotes; want the config.json of a model, or a GGUF file"},
+		{`{"model_type": "llama", "layer_types": ["full_attention", "linear_attention"], ` + sizes + `}`, `bad.json:1:25: layer_types[1] is "linear_attention": want full_attention or sliding_attention; no kernel here has what other layers compute`},
+		{`{"model_type": "llama", "layer_types": ["full-attention"], ` + sizes + `}`, `bad.json:1:25: layer_types[0] is "full-attention": want full_attention or sliding_attention; no kernel`},
+		{`{"model_type": "llama", "layer_types": ["full_attention", "sliding_attention"], ` + sizes + `}`, "bad.json:1:25: layer_types has 2 entries, and num_hidden_layers is 6: list one for each layer"},
+		{`{`, "bad.json:1:1: not valid JSON: it ends too early: a quote, bracket or brace is not closed"},
+		{`[]`, `bad.json:1:1: it is a JSON array: want the config.json of a model, an object such as {"model_type": "llama", …}`},
+		{`{}`, "bad.json: it has neither model_type nor architectures: want one of llama, mistral"},
+		{`{"model_type": "lama", ` + sizes + `}`, `bad.json:1:2: the family "lama" is not known: want one of llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3, phi, phi3 (did you mean "llama"?); where it computes the same as one of them, name that by --family`},
 		{`{"model_type": "mixtral", "num_local_experts": 8, ` + sizes + `}`, "no kernel here has what it computes: experts among which a router chooses"},
 		{`{"model_type": "deepseek_v3", "kv_lora_rank": 512, "num_experts": 256, ` + sizes + `}`, "keys and values of low rank (kv_lora_rank)"},
 		{`{"model_type": "llama", "num_local_experts": 8, ` + sizes + `}`, "experts among which a router chooses"},
 		{`{"model_type": "mamba", "state_size": 16, ` + sizes + `}`, "a state space (state_size)"},
-		{`{"model_type": "llama"}`, "hidden_size is missing: want a whole number"},
-		{`{"model_type": "llama", "hidden_size": 64.5}`, "hidden_size is 64.5: want a whole number from 1 to 1048576"},
-		{`{"model_type": "llama", "hidden_size": -64}`, "hidden_size is -64"},
-		{`{"model_type": "llama", "hidden_size": "64"}`, "hidden_size is a JSON string: want a number"},
-		{`{"model_type": "llama", "num_key_value_heads": 3, ` + sizes + `}`, "num_attention_heads 4 is not a multiple of num_key_value_heads 3"},
-		{`{"model_type": "llama", "head_dim": 12, ` + sizes + `}`, "head_dim is 12: want a multiple of 8, which the kernel attention needs"},
-		{`{"model_type": "llama", "hidden_act": "gelu_mew", ` + sizes + `}`, `hidden_act is gelu_mew: want one of silu, gelu, gelu_new, gelu_pytorch_tanh (did you mean "gelu_new"?)`},
-		{`{"model_type": "llama", "partial_rotary_factor": 2, ` + sizes + `}`, "partial_rotary_factor is 2: want above 0 and at most 1"},
-		{`{"model_type": "llama", "partial_rotary_factor": 0.01, ` + sizes + `}`, "0 of the 16 elements of a head are turned"},
+		{`{"model_type": "llama"}`, "bad.json: hidden_size is missing: add it, a whole number from 1 to 1048576"},
+		{`{"model_type": "llama", "hidden_size": null}`, "bad.json: hidden_size is missing"},
+		{`{"model_type": "llama", "hidden_size": 64.5}`, "bad.json:1:25: hidden_size is 64.5: want a whole number from 1 to 1048576"},
+		{`{"model_type": "llama", "hidden_size": -64}`, "bad.json:1:25: hidden_size is -64"},
+		{"{\"model_type\": \"llama\",\n\t\"hidden_size\": 0}", "bad.json:2:2: hidden_size is 0: want a whole number from 1 to 1048576"},
+		{"{\"model_type\": \"llama\",\n\"hiden_size\": 64}", "bad.json:2:1: unknown key hiden_size, and hidden_size is missing (did you mean that?)"},
+		{"{\"model_type\": \"llama\",\n\"n_embd\": 64}", "bad.json:2:1: unknown key n_embd, and hidden_size is missing (did you mean that?)"},
+		{`{"model_type": "llama", "hidden_size": 16000000000}`, "hidden_size is 16000000000: want"},
+		{"{\"model_type\": \"gemma3\", \"text_config\": {\n\"model_type\": null, \"hidden_size\": 64,\n \"num_attention_heads\": 0}}", "bad.json:3:2: num_attention_heads is 0: want"},
+		{"{\"model_type\": \"llama\",\n\"hidden_size\": \"64\"}", "bad.json:2:1: hidden_size is a JSON string: want a number"},
+		{"{\"model_type\": \"llama\",\n\"rope_parameters\": {\"rope_theta\": -1}, " + sizes + "}", "bad.json:2:21: rope_parameters.rope_theta is -1: want above 0, such as 10000"},
+		{`{"model_type": "llama", "rope_theta": 0, ` + sizes + `}`, "bad.json:1:25: rope_theta is 0: want above 0"},
+		{`{"model_type": "llama", "rms_norm_eps": -1e-6, ` + sizes + `}`, "bad.json:1:25: rms_norm_eps is -1e-06: want above 0 and at most 1, such as 1e-6"},
+		{`{"model_type": "phi", "layer_norm_eps": 5, ` + sizes + `}`, "bad.json:1:23: layer_norm_eps is 5: want above 0 and at most 1, such as 1e-5"},
+		{`{"model_type": "llama", "num_key_value_heads": 0, ` + sizes + `}`, "bad.json:1:25: num_key_value_heads is 0: want a whole number from 1 to 1048576"},
+		{`{"model_type": "llama", "num_key_value_heads": 3, ` + sizes + `}`, "bad.json:1:25: num_attention_heads 4 is not a multiple of num_key_value_heads 3"},
+		{`{"model_type": "llama", "head_dim": 12, ` + sizes + `}`, "bad.json:1:25: head_dim is 12: want a multiple of 8, which the kernel attention needs"},
+		{"{\"model_type\": \"llama\",\n" + strings.Replace(sizes, "64", "60", 1) + "}", "bad.json:2:1: head_dim is 15: want a multiple of 8"},
+		{"{\"model_type\": \"llama\",\n" + strings.Replace(sizes, "64", "66", 1) + "}", "bad.json:2:20: hidden_size 66 is not a multiple of num_attention_heads 4, and there is no head_dim"},
+		{`{"model_type": "llama", "hidden_act": "gelu_mew", ` + sizes + `}`, `bad.json:1:25: hidden_act is gelu_mew: want one of silu, gelu, gelu_new, gelu_pytorch_tanh (did you mean "gelu_new"?)`},
+		{`{"model_type": "gemma", "hidden_activation": "x", ` + sizes + `}`, `bad.json:1:25: hidden_activation is x: want one of silu`},
+		{`{"model_type": "llama", "partial_rotary_factor": 2, ` + sizes + `}`, "bad.json:1:25: partial_rotary_factor is 2: want above 0 and at most 1"},
+		{`{"model_type": "llama", "partial_rotary_factor": 0.01, ` + sizes + `}`, "bad.json:1:25: 0 of the 16 elements of a head are turned, by partial_rotary_factor: want 2"},
 	} {
-		if _, err := parse([]byte(test.config), ""); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := parse("bad.json", []byte(test.config), ""); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", test.config, err, test.want)
 		}
+	}
+	near := `{"model_type": "llama", "num_kv_heads": 2, "head_dims": 16, "rope_parameters": {"rope_type": "default"}, "x": [{"hiden_act": null}], ` + sizes + `}`
+	if c, err := parse("near.json", []byte(near), ""); err != nil || !slices.Equal(c.Notes, []string{
+		`near.json:1:44: the key head_dims is not read (did you mean "head_dim"?)`, `near.json:1:25: the key num_kv_heads is not read (did you mean "num_key_value_heads"?)`,
+	}) {
+		t.Errorf("a key that resembles another: %q, %v", c.Notes, err)
 	}
 	if _, err := ReadFile(filepath.Join(t.TempDir(), "none.json"), ""); !os.IsNotExist(err) {
 		t.Errorf("a missing file: %v", err)
@@ -246,7 +271,7 @@ func TestQuants(t *testing.T) {
 	}{
 		{Options{Quant: "q8_0", Contexts: []int{64}, Batches: []int{1}}, "the rows of q have 24 weights: q8_0 needs a multiple of 32: choose another --quant"},
 		{Options{Quant: "q8_k"}, `unknown format of weights "q8_k"`},
-		{Options{Quant: "q8_0", Contexts: []int{0}, Batches: []int{1}}, "a context, batch or prompt of 0"},
+		{Options{Quant: "q8_0", Contexts: []int{0}, Batches: []int{1}}, "contexts: 0: want 1 to 1048576"},
 	} {
 		if _, _, err := c.Scenarios(test.o); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v, want %s", test.o, err, test.want)
@@ -306,7 +331,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := parse(text, "")
+		c, err := parse("config.json", text, "")
 		if err != nil {
 			return
 		}

@@ -24,6 +24,21 @@ type Options struct {
 	Threads int
 }
 
+// Validate reports a number that is out of its range. The error begins with the name of the flag that sets it.
+func (o Options) Validate() error {
+	for _, n := range []struct {
+		name string
+		all  []int
+	}{{"contexts", o.Contexts}, {"batch", o.Batches}, {"prompt", []int{max(o.Prompt, 1)}}} {
+		for _, v := range n.all {
+			if v < 1 || v > mostOfAny {
+				return fmt.Errorf("%s: %d: want 1 to %d", n.name, v, mostOfAny)
+			}
+		}
+	}
+	return nil
+}
+
 // The default options.
 var (
 	DefaultContexts = []int{512, 4096}
@@ -105,10 +120,8 @@ func (c *Config) Scenarios(o Options) (out []Scenario, notes []string, err error
 	if !slices.Contains(Quants(), o.Quant) {
 		return nil, nil, fmt.Errorf("unknown format of weights %q: want one of %s%s", o.Quant, strings.Join(Quants(), ", "), space.DidYouMean(o.Quant, Quants()))
 	}
-	for _, n := range slices.Concat(o.Contexts, o.Batches, []int{max(o.Prompt, 1)}) {
-		if n < 1 || n > mostOfAny {
-			return nil, nil, fmt.Errorf("a context, batch or prompt of %d: want 1 to %d", n, mostOfAny)
-		}
+	if err := o.Validate(); err != nil {
+		return nil, nil, err
 	}
 	notes = slices.Clone(c.Notes)
 	for _, b := range once(o.Batches) {
@@ -262,7 +275,11 @@ func (s *step) product(role, m, n, k string, calls int) {
 		}
 		next := fallback[quant]
 		if next == "" {
-			s.fail(fmt.Errorf("the rows of %s have %d weights: %s needs a multiple of %d: choose another --quant", role, row, quant, f.Weights))
+			key := map[string]string{"embed": "hidden_size", "intermediate": "intermediate_size"}[k]
+			if key == "" {
+				key = "head_dim num_attention_heads"
+			}
+			s.fail(s.config.origin.at(key, "the rows of %s have %d weights: %s needs a multiple of %d: choose another --quant", role, row, quant, f.Weights))
 			return
 		}
 		s.note(fmt.Sprintf("rows of %d weights are %s, because %s has blocks of %d", row, next, quant, f.Weights))

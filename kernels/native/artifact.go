@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"tune/kernels"
@@ -184,7 +185,7 @@ func (c *candidate) writeHeader(w io.Writer) error {
 	if c.source.Pack != nil {
 		fill.Pack = &packText{*c.source.Pack, packName, slices.IndexFunc(one.Buffers, func(b Buffer) bool { return b.Name == c.source.Pack.Argument })}
 	}
-	return headerText.Execute(w, fill)
+	return headerText().Execute(w, fill)
 }
 
 // headerFill is what the template of a header is filled with.
@@ -229,7 +230,7 @@ func wrapped(text string, most int) (lines []string) {
 //go:embed kernel.h.tmpl
 var headerFile string
 
-var headerText = template.Must(template.New("kernel.h").Parse(headerFile))
+var headerText = sync.OnceValue(func() *template.Template { return template.Must(template.New("kernel.h").Parse(headerFile)) })
 
 // build says how the saved source is compiled and called, for programs to read.
 type build struct {

@@ -38,7 +38,7 @@ const (
 // of returns the cases of a point. Points of one class wait for each other instead of computing the same cases. Work that a
 // context has interrupted is not kept.
 func (cc *caseCache) of(ctx context.Context, spec Spec, p space.Point, seed uint64) ([]Case, error) {
-	classer, ok := spec.(CaseClasser)
+	classer, ok := as[CaseClasser](spec)
 	if !ok {
 		return spec.Cases(ctx, p, seed)
 	}
@@ -143,7 +143,7 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 	if err := c.compile(ctx); err != nil {
 		return err
 	}
-	end := c.varyBeside(ctx)
+	end := c.makeVariantsBeside(ctx)
 	err := p.host.check(ctx, c.threads(), p.limits, c.company(), func(w runner) error {
 		cases, err := p.cases.of(ctx, p.spec, c.point, seed)
 		if err != nil {

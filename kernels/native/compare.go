@@ -31,58 +31,37 @@ func (e *entrant) slow() bool { return e.perCall >= timing.Slow }
 
 // Compare measures finalists in turns with the baseline, each in a fresh worker. In a confirming series each round has new
 // workers. Where one of them has several threads, all are timed by wall clock, so that each ratio is of one clock. Where one of them
-// reuses the results of earlier calls, all are timed by single calls on new inputs; a finalist whose calls are too short for that is
-// rejected instead.
+// reuses the results of earlier calls, all are timed apart: each call has new inputs.
 func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
 	began := time.Now()
 	candidates, err := timing.Candidates[*candidate](baseline, finalists)
 	if err != nil {
 		return kernels.Final{}, fmt.Errorf("native: %w", err)
 	}
-	reuses := make([]bool, len(candidates))
-	for i, c := range candidates {
-		_, reuses[i] = c.reuses()
-	}
-	for {
-		final, err := p.compare(ctx, candidates, series, reuses)
-		found, ok := errors.AsType[*reuseError](err)
-		if !ok {
-			return final, err
-		}
-		reuses[found.entrant] = true
+	final, err := p.compare(ctx, candidates, series, slices.ContainsFunc(candidates, (*candidate).reuses))
+	if errors.Is(err, errReuse) {
 		series.Limit = max(series.Limit-time.Since(began), series.Limit/2)
+		return p.compare(ctx, candidates, series, true)
 	}
+	return final, err
 }
 
-// reuseError ends a comparison in which an entrant is found to reuse the results of earlier calls, so that it is timed by single calls on
-// new inputs from then on, and the others are not. A comparison by single calls never ends with it.
-type reuseError struct{ entrant int }
+// errReuse ends a comparison in which an entrant is found to reuse the results of earlier calls. Compare then begins again, and times all
+// entrants apart. Such a comparison never ends with it.
+var errReuse = errors.New("an entrant reuses results")
 
-func (*reuseError) Error() string { return "an entrant reuses results" }
-
-// briefCall is how many seconds a call takes at least that can be timed by itself. To read the clock twice took 10 to 300 ns where
-// nothing was called in between, depending on what else the machine did: calls of 30 ns cannot be told apart behind that.
-const briefCall = 500e-9
-
-// compare is Compare, where it is known which candidates reuse results.
-func (p *Problem) compare(ctx context.Context, candidates []*candidate, series kernels.Series, reuses []bool) (kernels.Final, error) {
+// compare holds one comparison. apart says whether its calls are timed apart; see meter.apart.
+func (p *Problem) compare(ctx context.Context, candidates []*candidate, series kernels.Series, apart bool) (kernels.Final, error) {
 	r := newRounds(p, candidates, series)
-	if r.reacts = new(reactions); candidates[0].isBaseline() {
-		r.reacts = &candidates[0].problem.baseline // with what the search has seen
+	r.apart = apart
+	if r.reactions = new(reactions); candidates[0].isBaseline() {
+		r.reactions = &candidates[0].problem.baseline // with what the search has seen
 	}
 	for i, c := range candidates {
-		switch took, _ := c.reuses(); {
-		case !reuses[i]:
-		case i > 0 && took > 0 && took < briefCall:
-			r.Reject(i, kernels.Reject(space.Invalid, "implausible: it reuses results of earlier calls, and a call of %.0f ns is too short to be timed by itself", took*nanoseconds))
-			continue
-		default:
-			r.single = true
-		}
 		r.threaded = r.threaded || c.threads() > 1
 		err := c.compile(ctx)
 		if err == nil {
-			err = c.vary(ctx)
+			err = c.makeVariants(ctx)
 		}
 		if err != nil {
 			if i == 0 || !kernelFault(err) {
@@ -96,7 +75,7 @@ func (p *Problem) compare(ctx context.Context, candidates []*candidate, series k
 		return kernels.Final{}, err
 	}
 	if series.Peak {
-		if r.peaked, err = p.yardstick(ctx); err != nil {
+		if r.yardstick, err = p.yardstick(ctx); err != nil {
 			return kernels.Final{}, err
 		}
 	}
@@ -106,14 +85,14 @@ func (p *Problem) compare(ctx context.Context, candidates []*candidate, series k
 	}
 	var final kernels.Final
 	err = p.host.timed(ctx, threads, p.limits, func(o worker.Options) error {
-		final, err = r.all(ctx, o, probe)
+		final, err = r.measure(ctx, o, probe)
 		return err
 	})
 	return final, err
 }
 
-// all measures all rounds.
-func (r *rounds) all(ctx context.Context, o worker.Options, probe string) (kernels.Final, error) {
+// measure starts the workers, measures all rounds and sums them up.
+func (r *rounds) measure(ctx context.Context, o worker.Options, probe string) (kernels.Final, error) {
 	defer r.close()
 	err := r.open(ctx, o, probe)
 	if err == nil {
@@ -125,20 +104,21 @@ func (r *rounds) all(ctx context.Context, o worker.Options, probe string) (kerne
 	return r.final(ctx)
 }
 
-// rounds is a comparison in progress.
+// rounds is a comparison in progress. Its parts: timing.Series decides who is measured when and sums up, watch decides which rounds count, and
+// this file starts the workers and measures the turns.
 type rounds struct {
 	timing.Series
 	watch
-	problem  *Problem
-	entrants []*entrant // the baseline first
-	single   bool       // whether each call is timed by itself, on new inputs
-	reacts   *reactions // of the baseline
-	turns    float64    // seconds of a turn that is cut into bursts
+	problem     *Problem
+	entrants    []*entrant // the baseline first
+	apart       bool       // whether all are timed apart; see meter.apart
+	reactions   *reactions // of the baseline
+	turnSeconds float64    // seconds of a turn that is cut into bursts
 
-	opened []runner
-	peaked *yardstick // a loop of only what the problem must do; nil where there is none
-	peak   *meter     // of that loop
-	peaks  []float64  // seconds a call of that loop, by round
+	opened    []runner
+	yardstick *yardstick // a loop of only what the problem must do; nil where there is none
+	peak      *meter     // of that loop
+	peaks     []float64  // seconds a call of that loop, by round
 }
 
 func newRounds(p *Problem, candidates []*candidate, series kernels.Series) *rounds {
@@ -162,7 +142,7 @@ func (r *rounds) close() {
 	r.opened = nil
 }
 
-// start starts a worker for one entrant.
+// start starts a worker, which close ends.
 func (r *rounds) start(ctx context.Context, o worker.Options) (runner, error) {
 	o.Executable = r.problem.host.options.Executable
 	w, err := r.problem.host.start(ctx, o)
@@ -172,18 +152,18 @@ func (r *rounds) start(ctx context.Context, o worker.Options) (runner, error) {
 	return w, err
 }
 
-// open starts the workers that probe the machine, and finds out how long a call of each entrant takes.
+// open starts the workers of the entrants and of the probes, finds out how long a call of each entrant takes, and plans the turns.
 func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error {
 	for i, e := range r.entrants {
 		e.o = o
 		if r.threaded && e.c.threads() == 1 {
-			e.o.Core = r.problem.host.core
+			e.o.Core = r.problem.host.timingCore()
 		}
 		if err := r.enter(ctx, i); err != nil {
 			return err
 		}
 	}
-	o.Core = r.problem.host.core
+	o.Core = r.problem.host.timingCore()
 	w, err := r.start(ctx, o)
 	if err != nil {
 		return err
@@ -191,25 +171,26 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 	if r.drift, err = newProbe(ctx, w, probe, probeIssue, timing.SampleSeconds); err != nil {
 		return err
 	}
-	if r.peaked != nil {
-		if r.peak, err = probeMeter(ctx, w, r.peaked.dims(), timing.SampleSeconds); err != nil {
+	if r.yardstick != nil {
+		if r.peak, err = probeMeter(ctx, w, r.yardstick.dims(), timing.SampleSeconds); err != nil {
 			return fmt.Errorf("the probe of the peak: %w", err)
 		}
 		r.peak.lengthen(r.entrants[0].m)
 	}
-	if err := r.time(ctx); err != nil {
+	if err := r.recalibrate(ctx); err != nil {
 		return err
 	}
 	r.pace()
 	r.plan()
-	r.settle(ctx)
+	r.awaitThreads(ctx)
 	r.calm = r.idle(ctx)
 	return err
 }
 
-// time measures again, in turns, how long a call of each entrant takes. An entrant whose worker started while other work
-// disturbed it would otherwise have samples of fewer calls than the others, in which the slower first calls weigh more.
-func (r *rounds) time(ctx context.Context) error {
+// recalibrate measures again, in turns, how long a call of each entrant takes. If other work disturbed an entrant when its worker started,
+// its calls looked longer than they are. Its samples would then have fewer calls than those of the others, and the first calls of a
+// sample, which are slower, would weigh more.
+func (r *rounds) recalibrate(ctx context.Context) error {
 	if r.Peak {
 		return nil
 	}
@@ -265,7 +246,7 @@ func (r *rounds) pace() {
 	}
 }
 
-// paces returns for each time the least of those that it may be the same as.
+// paces returns for each time the least of the times that it may be equal to, within what a slow core explains.
 func paces(times []float64) []float64 {
 	// While somebody else works on the other hardware thread of the core, calls take up to 1.5 times as long, for seconds.
 	const about = 1.6
@@ -293,25 +274,26 @@ func (r *rounds) plan() {
 	for i, e := range r.entrants {
 		apart = apart && (r.Out(i) || !e.m.long())
 	}
-	r.turns = shortTurn * timing.SampleSeconds
+	r.turnSeconds = shortTurn * timing.SampleSeconds
 	switch {
 	case apart && r.Confirm:
-		r.Turns, r.turns = 8, timing.SampleSeconds
+		r.Turns, r.turnSeconds = 8, timing.SampleSeconds
 	case apart:
-		r.Turns, r.turns = shortTurn, timing.SampleSeconds
+		r.Turns, r.turnSeconds = shortTurn, timing.SampleSeconds
 	case r.Confirm:
 		r.Turns = 2
 	}
 }
 
-// enter starts the worker of an entrant, and finds out how long its calls take. An error is not the finalist's fault.
+// enter starts the worker of an entrant, and finds out how long its calls take. It rejects a finalist that is at fault. An error ends the
+// comparison: it is tune's own, or the baseline's.
 func (r *rounds) enter(ctx context.Context, i int) error {
 	e := r.entrants[i]
 	if r.Out(i) {
 		return nil
 	}
 	m, err := r.meterOf(ctx, e)
-	if i == 0 && doubted(err) {
+	if i == 0 && clocksDisagree(err) {
 		r.dismiss(e)
 		m, err = r.meterOf(ctx, e)
 	}
@@ -330,7 +312,7 @@ func (r *rounds) enter(ctx context.Context, i int) error {
 	return nil
 }
 
-// meterOf starts the worker of an entrant.
+// meterOf starts the worker of an entrant, and returns a meter of the entrant in it.
 func (r *rounds) meterOf(ctx context.Context, e *entrant) (m *meter, err error) {
 	if e.w, err = r.start(ctx, e.o); err != nil {
 		return nil, err
@@ -339,7 +321,7 @@ func (r *rounds) meterOf(ctx context.Context, e *entrant) (m *meter, err error) 
 	if r.Peak {
 		length = timing.SampleSeconds
 	}
-	m, err = e.c.newMeter(ctx, e.w, metering{length: length, fresh: r.single, known: e.known, against: r.reacts, leads: e == r.entrants[0]})
+	m, err = e.c.newMeter(ctx, e.w, metering{length: length, apart: r.apart, known: e.known, against: r.reactions, isBaseline: e == r.entrants[0]})
 	if err == nil {
 		m.strict = true
 	}
@@ -353,14 +335,14 @@ func (r *rounds) dismiss(e *entrant) {
 	e.w, e.m = nil, nil
 }
 
-// doubted reports whether an error says only that the clocks do not agree, which work of others can cause too. It is no reason to
-// end a comparison: the baseline is then measured once more, in a fresh worker.
-func doubted(err error) bool {
+// clocksDisagree reports whether an error is a rejection as invalid: the clocks contradict each other. Other work on the machine can cause
+// that too, so it does not end a comparison at once. The baseline is measured once more, in a fresh worker.
+func clocksDisagree(err error) bool {
 	r := kernels.AsRejection(err)
 	return r != nil && r.Status == space.Invalid
 }
 
-// leave verifies what an entrant has computed, and ends its worker.
+// leave verifies timed calls of an entrant, and ends its worker. It rejects a finalist that is wrong; a wrong baseline is an error.
 func (r *rounds) leave(ctx context.Context, i int) error {
 	e := r.entrants[i]
 	if e.w == nil || r.Failed(i) {
@@ -375,7 +357,7 @@ func (r *rounds) leave(ctx context.Context, i int) error {
 		}
 		r.Reject(i, err)
 	}
-	e.known = &meter{perCall: e.m.perCall, calls: e.m.calls, fresh: e.m.fresh}
+	e.known = &meter{perCall: e.m.perCall, calls: e.m.calls, apart: e.m.apart}
 	r.dismiss(e)
 	return nil
 }
@@ -400,31 +382,33 @@ func (r *rounds) renew(ctx context.Context) error {
 			e.m.ready = nil // another entrant has started since
 		}
 	}
-	r.settle(ctx)
+	r.awaitThreads(ctx)
 	return nil
 }
 
+// turn measures an entrant once, and returns its cost in nanoseconds.
 func (r *rounds) turn(ctx context.Context, i int) (float64, error) {
 	m := r.entrants[i].m
 	n := m.turnSamples()
 	if !r.Peak {
-		n = m.bursts(r.turns)
+		n = m.bursts(r.turnSeconds)
 	}
 	s, err := r.turnOf(ctx, i, n)
-	r.settle(ctx)
+	r.awaitThreads(ctx)
 	if r.Peak {
 		return s.Cost * nanoseconds, err
 	}
 	return s.Fast * nanoseconds, err
 }
 
-// turnOf measures an entrant once, by n samples.
+// turnOf measures an entrant once, by n samples. It ends the comparison with errReuse where the entrant is found to reuse results. A
+// baseline whose clocks disagree is measured once more.
 func (r *rounds) turnOf(ctx context.Context, i, n int) (timing.Summary, error) {
 	s, err := r.entrants[i].m.turnOf(ctx, n)
-	if err == nil && !r.single && r.entrants[i].m.fresh {
-		err = &reuseError{i}
+	if err == nil && !r.apart && r.entrants[i].m.apart {
+		err = errReuse
 	}
-	if i > 0 || !doubted(err) {
+	if i > 0 || !clocksDisagree(err) {
 		return s, err
 	}
 	if err := r.leave(ctx, i); err != nil {
@@ -439,7 +423,8 @@ func (r *rounds) turnOf(ctx context.Context, i, n int) (timing.Summary, error) {
 // nanoseconds in a second.
 const nanoseconds = 1e9
 
-// begin checks the machine before a round, and measures its peak where the baseline is first.
+// begin is called before a round. It starts new workers in a confirming series, and looks at the machine. Where the baseline has the first
+// turn, it measures the yardstick.
 func (r *rounds) begin(ctx context.Context, round int) error {
 	if r.Confirm && round > 0 {
 		if err := r.renew(ctx); err != nil {
@@ -455,7 +440,7 @@ func (r *rounds) begin(ctx context.Context, round int) error {
 	return r.measurePeak(ctx)
 }
 
-// end checks the machine after a round, and measures its peak where the baseline was last.
+// end is called after a round. Where the baseline had the last turn, it measures the yardstick; then it looks at the machine.
 func (r *rounds) end(ctx context.Context, _ int) error {
 	if r.Backward() {
 		if err := r.measurePeak(ctx); err != nil {
@@ -466,8 +451,8 @@ func (r *rounds) end(ctx context.Context, _ int) error {
 	return nil
 }
 
-// measurePeak runs the loop of the problem's operations beside the turn of the baseline, which is first in one round and last in
-// the next. It runs the loop once where the baseline is so slow that it has a single turn.
+// measurePeak runs the yardstick, a loop of nothing but what the problem must do, beside the turn of the baseline, which is first in one
+// round and last in the next. It runs the loop only once where the baseline is so slow that it has one turn in all.
 func (r *rounds) measurePeak(ctx context.Context) error {
 	base := r.entrants[0]
 	if r.peak == nil || base.slow() && len(r.peaks) > 0 {
@@ -481,9 +466,9 @@ func (r *rounds) measurePeak(ctx context.Context) error {
 	return nil
 }
 
-// settle waits until the threads of an entrant have released their cores, so that they neither disturb the next entrant nor are
+// awaitThreads waits until the threads of an entrant have released their cores, so that they neither disturb the next entrant nor are
 // mistaken for other load: after a call they spin for a while, those of OpenBLAS for 2^26 cycles.
-func (r *rounds) settle(ctx context.Context) {
+func (r *rounds) awaitThreads(ctx context.Context) {
 	if !r.threaded {
 		return
 	}
@@ -494,9 +479,11 @@ func (r *rounds) settle(ctx context.Context) {
 	}
 }
 
-// shortTurn is how many samples make one turn, unless calls are too slow for that.
+// shortTurn is how many samples of SampleSeconds make a turn. Where turns are cut into bursts, a turn is as long, or an entrant has this
+// many turns of SampleSeconds in a round: see plan.
 const shortTurn = 4
 
+// turnSamples returns how many samples a turn has where it is not cut into bursts.
 func (m *meter) turnSamples() int {
 	if m.long() {
 		return 1
@@ -504,8 +491,8 @@ func (m *meter) turnSamples() int {
 	return shortTurn
 }
 
-// turnOf measures an entrant once, by n samples. On a busy machine single samples vary ten times as much as the summary of
-// several. A summary without a cost says that no sample is plausible.
+// turnOf measures the candidate once, by n samples. On a busy machine single samples vary ten times as much as the summary of several.
+// Where no sample is plausible the summary has the cost 0.
 func (m *meter) turnOf(ctx context.Context, n int) (timing.Summary, error) {
 	m.cool()
 	s, err := m.sample(ctx, n)
@@ -515,7 +502,7 @@ func (m *meter) turnOf(ctx context.Context, n int) (timing.Summary, error) {
 // peakShare returns the baseline's rate over the peak rate of its cores at the same time, as a median over the rounds that count;
 // 0 where that is unknown.
 func (r *rounds) peakShare() float64 {
-	if r.peaked == nil || r.peaked.shared && r.entrants[0].c.threads() > 1 {
+	if r.yardstick == nil || r.yardstick.shared && r.entrants[0].c.threads() > 1 {
 		return 0
 	}
 	base := r.Costs(0)
@@ -524,8 +511,8 @@ func (r *rounds) peakShare() float64 {
 	counts, _ := r.counting(n)
 	for i := range n {
 		if counts(i) && base[i] > 0 && r.peaks[i] > 0 {
-			rate := r.peaked.of / (base[i] / nanoseconds)
-			shares = append(shares, rate/(r.peaked.each/r.peaks[i]*float64(r.entrants[0].c.threads())))
+			rate := r.yardstick.of / (base[i] / nanoseconds)
+			shares = append(shares, rate/(r.yardstick.each/r.peaks[i]*float64(r.entrants[0].c.threads())))
 		}
 	}
 	if len(shares) == 0 {
@@ -552,7 +539,7 @@ func (r *rounds) final(ctx context.Context) (kernels.Final, error) {
 		c.Metrics = r.problem.score(took, r.entrants[i+1].c.threads()).Metrics
 	}
 	if f.Machine, f.PeakShare = r.state(), r.peakShare(); f.PeakShare > 0 {
-		f.PeakOf = r.peaked.name
+		f.PeakOf = r.yardstick.name
 	}
 	return f, nil
 }

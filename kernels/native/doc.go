@@ -20,4 +20,27 @@
 // is a complete family.
 //
 // All problems of a process share one [Host]: its compilers, its workers, its core for timing.
+//
+// # Vocabulary of timing
+//
+// From the shortest to the longest:
+//
+//   - A call is one call of tune_kernel.
+//   - A stretch is one or more calls that are timed as one. Before each stretch the worker changes the inputs and damages the outputs.
+//     Package worker plans the stretches.
+//   - A sample is the mean time of so many calls that the clock is exact enough: at least half a millisecond of them where other work on
+//     the core matters (a burst), otherwise 5 ms. It consists of stretches.
+//   - A turn is what a candidate has before another one is measured, or before a search decides whether it goes on: mostly 5 ms, cut into
+//     ten bursts, of which the second smallest counts. The metric "samples" counts turns.
+//   - A request is what a worker is asked to time at once: one or more samples.
+//   - A round of a comparison has one or more turns of each entrant, the baseline and the finalists. The cost of the baseline and that
+//     of a finalist in one round are a pair.
+//
+// A content is one set of values for all inputs. The contents that a candidate is timed on are its pool. A variant is a content whose
+// right result, the reference, is known. Where parts of an input come from several contents, it is mixed. Evidence is a copy of what a
+// timed call was given and what it wrote. It is compared with the reference where the call worked on one variant. Otherwise the candidate
+// is loaded anew, repeats the call, and has to write the same.
+//
+// A candidate reuses results if a call is faster because its inputs are nearly those of an earlier call. It is then timed apart: each call
+// of a stretch has a copy of the buffers of its own, with completely new inputs. docs/design/native.md has the reasons, and what was measured.
 package native

@@ -95,5 +95,5 @@ func variationMeters(ctx context.Context, c *candidate, o worker.Options) (meter
 	return meters, nil
 }
 
-// NoteReuse notes that a candidate reuses results, and how many seconds a single call takes.
-func NoteReuse(c kernels.Candidate, took float64) { c.(*candidate).noteReuse(took) }
+// NoteReuse notes that a candidate reuses results.
+func NoteReuse(c kernels.Candidate) { c.(*candidate).noteReuse() }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -26,6 +27,7 @@ type gauge struct {
 const (
 	gaugeSeen  = 512  // turns that are remembered
 	gaugeFirst = 40   // turns before the first judgement
+	gaugeBrief = 8    // the same where a look must not take long
 	gaugeSlow  = 1.10 // how much slower than in good moments the core may be
 )
 
@@ -42,16 +44,20 @@ func (g *gauge) patience() time.Duration {
 	return min(gaugePatience, gaugeCredit+g.spent-2*g.waited)
 }
 
-// slowed reports whether the core is slower than it is known to be. With wait, it looks again until the core is fast or patience
-// ends. Only the goroutine that times may call it. A failing gauge is not the candidate's fault: the next look starts a new one.
-func (h *Host) slowed(ctx context.Context, o worker.Options, wait bool) (bool, error) {
+// slowed reports whether the core is slower than it is known to be; the first look takes first turns. With wait, it looks again until the
+// core is fast or patience ends. A hasty host does not look. Only the goroutine that times may call it. A failing gauge is not the
+// candidate's fault: the next look starts a new one.
+func (h *Host) slowed(ctx context.Context, o worker.Options, first int, wait bool) (bool, error) {
+	if h.hasty {
+		return false, nil
+	}
 	g := &h.gauge
 	if err := h.startGauge(ctx, o); err != nil {
 		return false, ctx.Err()
 	}
 	n := 1
 	if len(g.seen) == 0 {
-		n = gaugeFirst
+		n = first
 	}
 	take := func(n int) ([]float64, error) {
 		s, err := g.m.takeTurns(ctx, n)
@@ -121,8 +127,11 @@ func (g *gauge) remember(s float64) {
 // slow reports whether a turn is a slow one.
 func (g *gauge) slow(s float64) bool { return s > g.limit() }
 
-// limit returns the longest time of a turn that is not slow.
+// limit returns the longest time of a turn that is not slow; any is before the first, as long as the gauge does not work.
 func (g *gauge) limit() float64 {
+	if len(g.seen) == 0 {
+		return math.Inf(1)
+	}
 	sorted := slices.Sorted(slices.Values(g.seen))
 	// Not the minimum: the clock may have been wrong there.
 	return gaugeSlow * timing.Quantile(sorted, 0.1)
@@ -147,7 +156,7 @@ func (h *Host) endGauge() {
 }
 
 func (h *Host) newGauge(ctx context.Context, o worker.Options) (*meter, error) {
-	o.Limits, o.Core, o.Executable = worker.Limits{}, h.core, h.options.Executable
+	o.Limits, o.Core, o.Executable = worker.Limits{}, h.timingCore(), h.options.Executable
 	w, err := h.start(context.WithoutCancel(ctx), o)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"tune/internal/counters"
 	"tune/internal/cpu"
 	"tune/kernels/native/cc"
+	"tune/kernels/native/internal/testonly"
 	"tune/kernels/native/worker"
 )
 
@@ -33,8 +34,12 @@ type HostOptions struct {
 // process must have only one, which all kernels are given: two that measure at once disturb each other. Goroutines may share it.
 type Host struct {
 	options HostOptions
-	core    int   // that serial candidates are timed on
-	cores   []int // that they are checked on
+	hasty   bool  // see testonly.Host
+	cores   []int // that candidates are checked on
+
+	claimed sync.Once
+	core    int    // that serial candidates are timed on, once it is claimed
+	free    func() // gives that core to others
 
 	token chan struct{}       // held by the goroutine that times
 	gauge gauge               // belongs to the holder of the token
@@ -74,15 +79,16 @@ type runner interface {
 // noiseAll is more than the number of checks that can ever run at once.
 const noiseAll = 1 << 20
 
-// NewHost returns a host. Close ends its workers.
-func NewHost(o HostOptions) *Host {
+// NewHost returns a host. Close ends its workers. more is for package nativetest alone.
+func NewHost(o HostOptions, more ...testonly.Host) *Host {
 	h := &Host{
 		options: o, token: make(chan struct{}, 1), noise: semaphore.NewWeighted(noiseAll),
 		slots: make(chan int, cpu.Cores()), idle: map[worker.Options][]runner{}, spent: map[string]time.Duration{},
 	}
 	h.cores = cpu.Allowed()
-	// Interrupts and most programs prefer the first core, so the last one is used for timing.
-	h.core = h.cores[len(h.cores)-1]
+	for _, of := range more {
+		h.hasty = h.hasty || of.Hasty
+	}
 	for i := range cap(h.slots) {
 		h.slots <- i
 	}
@@ -91,7 +97,14 @@ func NewHost(o HostOptions) *Host {
 }
 
 // Cores returns the core that serial candidates are timed on, and those that tune may use.
-func (h *Host) Cores() (timing int, allowed []int) { return h.core, slices.Clone(h.cores) }
+func (h *Host) Cores() (timing int, allowed []int) { return h.timingCore(), slices.Clone(h.cores) }
+
+// timingCore returns the core that serial candidates are timed on, which the first call claims. Interrupts and most programs prefer the
+// first core, so it is the last one, or the last one that no other process times on.
+func (h *Host) timingCore() int {
+	h.claimed.Do(func() { h.core, h.free = claimCore(h.cores) })
+	return h.core
+}
 
 // Toolchain returns the compilers of the host. It fails where there are none.
 func (h *Host) Toolchain(ctx context.Context) (*cc.Toolchain, error) {
@@ -110,6 +123,15 @@ func (h *Host) Toolchain(ctx context.Context) (*cc.Toolchain, error) {
 	return h.tools, nil
 }
 
+// Compilers returns the compilers of the host, the preferred one first. It fails where there are none.
+func (h *Host) Compilers(ctx context.Context) ([]cc.Compiler, error) {
+	tools, err := h.Toolchain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return tools.Compilers(), nil
+}
+
 // Close ends the idle workers. Busy ones end when their work does. Nothing may be measured after it.
 func (h *Host) Close() error {
 	h.mu.Lock()
@@ -117,6 +139,8 @@ func (h *Host) Close() error {
 	kept := h.kept
 	h.idle, h.kept, h.done = map[worker.Options][]runner{}, nil, true
 	h.mu.Unlock()
+	h.claimed.Do(func() { h.core, h.free = h.cores[len(h.cores)-1], func() {} })
+	h.free()
 	var errs []error
 	for _, w := range kept {
 		errs = append(errs, w.Close())
@@ -274,7 +298,7 @@ func (h *Host) claim(ctx context.Context, prepare func() error) (release func(),
 func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f func(worker.Options) error) error {
 	waited := h.clock("wait")
 	var tools *cc.Toolchain
-	o := worker.Options{Core: h.core, Limits: limits}
+	o := worker.Options{Core: h.timingCore(), Limits: limits}
 	// Nothing can be compiled once the compilers are stopped, so that the gauge and the timing loop must be compiled before.
 	release, err := h.claim(ctx, func() (err error) {
 		if tools, err = h.Toolchain(ctx); err != nil {

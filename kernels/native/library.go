@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 
 	"tune/kernels/native/cc"
@@ -144,7 +145,7 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 	}
 	for into, which := range map[*[]byte]string{&l.Header: "header", &l.Source: "source"} {
 		var text strings.Builder
-		if err := libraryTemplates.ExecuteTemplate(&text, which, fill); err != nil {
+		if err := libraryTemplates().ExecuteTemplate(&text, which, fill); err != nil {
 			return Library{}, err
 		}
 		*into = []byte(text.String())
@@ -279,4 +280,4 @@ func sourceName(symbol string) string {
 //go:embed library.c.tmpl
 var libraryFile string
 
-var libraryTemplates = template.Must(template.New("library").Parse(libraryFile))
+var libraryTemplates = sync.OnceValue(func() *template.Template { return template.Must(template.New("library").Parse(libraryFile)) })

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"tune/internal/cpu"
 	"tune/kernels"
+	"tune/kernels/native/internal/testonly"
 	"tune/kernels/native/timing"
 	"tune/kernels/native/worker"
 	"tune/space"
@@ -270,6 +272,9 @@ func TestGauge(t *testing.T) {
 		}
 		return at.Sub(start)
 	}
+	if g.restless() {
+		t.Error("a core that was never looked at is restless")
+	}
 	look(gaugeFirst, false, false)
 	if g.restless() {
 		t.Error("a core that was never slow is restless")
@@ -346,12 +351,12 @@ func TestReactions(t *testing.T) {
 	var seen reactions
 	meter := func(leads bool) *meter {
 		p := &Problem{spec: newTester(t), host: NewHost(HostOptions{})}
-		how := metering{length: timing.SampleSeconds, against: &seen, leads: leads}
+		how := metering{length: timing.SampleSeconds, against: &seen, isBaseline: leads}
 		m, err := (&candidate{problem: p, point: p.Space().Default()}).newMeter(t.Context(), &fake{seconds: 1e-3}, how)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.variants = &variants{vary: true, cases: m.variants.cases}
+		m.variants = &variants{differ: true, cases: m.variants.cases}
 		return m
 	}
 	leader, other := meter(true), meter(false)
@@ -378,12 +383,43 @@ func TestReactions(t *testing.T) {
 	}
 }
 
-// TestSingle: the cost of single calls is lowered by no more than new inputs cost the baseline in each of its requests.
-func TestSingle(t *testing.T) {
+// TestApart: the cost of calls that are timed apart is lowered by no more than new inputs cost the baseline in each of its requests.
+func TestApart(t *testing.T) {
 	var seen reactions
 	for _, step := range []struct{ all, last, want float64 }{{1.5, 1.25, 0.8}, {1.6, 1.9, 0.8}, {1.4, 0.9, 1}, {1.4, 1.5, 1}} {
-		if seen.noteWhole(step.all, step.last); seen.get().single() != step.want || seen.get().whole != step.all {
-			t.Errorf("after %v: %v, and single calls count %v", step, seen.get(), seen.get().single())
+		if seen.noteWhole(step.all, step.last); seen.get().apartFactor() != step.want || seen.get().whole != step.all {
+			t.Errorf("after %v: %v, and calls apart count %v", step, seen.get(), seen.get().apartFactor())
+		}
+	}
+}
+
+// TestApartRequest: where calls are timed apart, each call of a stretch has its own copy of the buffers with wholly new inputs, and all copies stay
+// in half of the second-level cache, if one does. Every request can be made.
+func TestApartRequest(t *testing.T) {
+	for _, bytes := range []int{0, 1, 4096, cpu.L2() / 4, cpu.L2(), 100 << 20, 3 << 30} {
+		for _, perCall := range []float64{0, 1e-9, 1e-6, 1e-3, 1} {
+			for kind := range 6 {
+				m := newFakeMeter(&fake{seconds: perCall}, 0)
+				m.apart, m.bytes, m.perCall = true, bytes, perCall
+				m.inPlace, m.cold = kind%3 == 1, kind%3 == 2
+				if kind >= 3 {
+					m.threads, m.uses = 2, 2
+				}
+				for _, m.calls = range []int{1, timing.Calls(max(perCall, 1e-9), timing.SampleSeconds), m.mostCalls()} {
+					m.calls = min(m.calls, m.mostCalls())
+					n := m.fitting(11)
+					r := m.request(n, m.clock())
+					if err := r.Validate(); err != nil {
+						t.Errorf("%d bytes, %v s, %d calls, kind %d: %v", bytes, perCall, m.calls, kind, err)
+					}
+					if r.Sparse || n < 1 || n > 1 && n*m.calls > worker.MostStretches {
+						t.Errorf("%d bytes, %v s, %d calls, kind %d: %d samples of %+v", bytes, perCall, m.calls, kind, n, r)
+					}
+					if !m.cold && (r.Window != r.Copies || r.Copies > 1 && r.Copies*bytes > cpu.L2()/2 || r.Copies > 256) {
+						t.Errorf("%d bytes, %v s, %d calls, kind %d: %+v", bytes, perCall, m.calls, kind, r)
+					}
+				}
+			}
 		}
 	}
 }
@@ -396,14 +432,14 @@ func TestLate(t *testing.T) {
 	}{{0, true}, {0.1e-6, true}, {1e-6, false}} {
 		f := &fake{seconds: 0.1e-6, idle: test.idle, timing: func(_ worker.TimeRequest, r *worker.Timing) { r.First, r.Each = 1e-6, 0.1e-6 }}
 		m := newFakeMeter(f, 0)
-		m.variants.vary = true
+		m.variants.differ = true
 		for range staleRequests {
 			if s, err := m.take(t.Context(), staleSamples, worker.CPU); err != nil || len(s) != staleSamples {
 				t.Fatalf("%v, %v", s, err)
 			}
 		}
-		if m.fresh != test.fresh {
-			t.Errorf("first calls of nothing take %v s: found to reuse results: %v, want %v", test.idle, m.fresh, test.fresh)
+		if m.apart != test.fresh {
+			t.Errorf("first calls of nothing take %v s: found to reuse results: %v, want %v", test.idle, m.apart, test.fresh)
 		}
 	}
 }
@@ -475,7 +511,7 @@ func newFakes(t *testing.T, fakes ...*fake) *rounds {
 	r := newRounds(p, make([]*candidate, len(fakes)), kernels.Series{Limit: time.Minute})
 	r.drift = newFakeMeter(&fake{seconds: 1e-3}, 0)
 	r.calm = true
-	r.turns = shortTurn * timing.BurstSeconds
+	r.turnSeconds = shortTurn * timing.BurstSeconds
 	for i, f := range fakes {
 		if err := mapCase(f, Case{Buffers: []Buffer{{Elem: F32, Len: 4, Mode: Out}}, Inputs: [][]byte{nil}}); err != nil {
 			t.Fatal(err)
@@ -856,6 +892,35 @@ func TestPaces(t *testing.T) {
 	} {
 		if got := paces(c.times); !slices.Equal(got, c.want) {
 			t.Errorf("%v are paced by %v, want %v", c.times, got, c.want)
+		}
+	}
+}
+
+// TestBrief: a brief measurement on a slow core waits for nothing, and its result is marked.
+func TestBrief(t *testing.T) {
+	for _, slow := range []bool{false, true} {
+		waits := 0
+		m := newFakeMeter(&fake{seconds: 1e-3}, 0)
+		m.brief = true
+		e, err := m.fairly(t.Context(), timing.Most, 0, func(wait bool) (bool, error) {
+			if wait {
+				waits++
+			}
+			return slow, nil
+		}, func() bool { return false })
+		if err != nil || waits > 0 || e.unverified != slow || e.Kept != timing.Most {
+			t.Errorf("slow %t: %+v, %v, after waiting %d times", slow, e, err, waits)
+		}
+	}
+}
+
+// TestHasty: a hasty host has no gauge, and others have.
+func TestHasty(t *testing.T) {
+	for _, hasty := range []bool{true, false} {
+		h, started := NewHost(HostOptions{}, testonly.Host{Hasty: hasty}), 0
+		h.start = func(context.Context, worker.Options) (runner, error) { started++; return nil, errors.New("none") }
+		if slow, err := h.slowed(t.Context(), worker.Options{}, gaugeFirst, true); slow || err != nil || (started == 0) != hasty {
+			t.Errorf("hasty %t: slow is %t, %v, after %d processes", hasty, slow, err, started)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func (b Buffer) Bytes() int { return b.Len * b.Elem.Size() }
 //	void tune_kernel(void *const *args, const int64_t *dims);
 //
 // where args[i] is the first element of the i-th buffer, aligned to 64 bytes, and dims are the dimensions of the case. It may be
-// called many times, and must keep nothing between calls except its threads.
+// called many times. It may keep memory and threads between calls, but nothing that a result is taken from.
 type Source struct {
 	Lang     string   // "c" or "c++"
 	Text     string   // one translation unit
@@ -112,9 +112,14 @@ type Pack struct {
 	Parameters string `json:"parameters"`
 	// Sizes are the values of the other parameters, at the shape that was asked for.
 	Sizes []int64 `json:"sizes"`
+	// Name is that of the layout among those of the family, whatever the shape, and Length its size in bytes, in C over those other
+	// parameters. Both are for libraries that call the code at any shape.
+	Name   string `json:"-"`
+	Length string `json:"-"`
 }
 
-// Case is one problem to check a candidate on: the asked shape, or another one that it claims to support.
+// Case is what a candidate is checked on: one shape, inputs, and the reference of the results. The shape is the asked one, that of the
+// problem, or another one that the code claims to support.
 type Case struct {
 	Name    string // for messages, e.g. "M=37 N=41 K=5"
 	Dims    []int64

@@ -678,7 +678,8 @@ func TestMeasures(t *testing.T) {
 	}
 }
 
-// TestCompareReused: a finalist of another problem, found to reuse results there, is compared by single calls. Two libraries are compared
+// TestCompareReused: a finalist of another problem, found to reuse results there, is timed apart, and so is the
+// baseline. Two libraries are compared
 // like that.
 func TestCompareReused(t *testing.T) {
 	spec := newPoly(t, 2000)
@@ -692,7 +693,7 @@ func TestCompareReused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	native.NoteReuse(reused, 1e-6)
+	native.NoteReuse(reused)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	final, err := p.Compare(ctx, baseline, []kernels.Candidate{reused}, kernels.Series{Limit: time.Second})
@@ -702,22 +703,41 @@ func TestCompareReused(t *testing.T) {
 	if c := final.Comparisons[0]; c.Err != nil || c.Pairs == 0 || c.Ratio < 1.5 {
 		t.Errorf("a quarter of the work is %+v", c)
 	}
+}
 
-	// A call that is too short to be timed by itself is no finalist, and the others are compared as ever.
-	native.NoteReuse(reused, 50e-9)
-	plain, err := p.Build(t.Context(), spec.point(t, "repeat", 16))
-	if err != nil {
-		t.Fatal(err)
+// TestCompareBrief: calls of some ten nanoseconds are compared by calls that are timed apart, where one of them was taken for code that
+// reuses results. The same code is no faster than itself.
+func TestCompareBrief(t *testing.T) {
+	spec := newPoly(t, 16)
+	p := problem(t, spec, testHost(t))
+	build := func(work int) kernels.Candidate {
+		c, err := p.Build(t.Context(), spec.point(t, "plain", work))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
 	}
-	final, err = p.Compare(ctx, baseline, []kernels.Candidate{reused, plain}, kernels.Series{Limit: time.Second})
-	if err != nil {
-		t.Fatal(err)
+	baseline, same, less := build(64), build(64), build(8)
+	native.NoteReuse(same)
+	var wrong []string
+	for range 3 { // other work on the machine may last as long as a series
+		final, err := p.Compare(t.Context(), baseline, []kernels.Candidate{same, less}, kernels.Series{Limit: 10 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong = nil
+		for i, want := range [][2]float64{{0.85, 1.15}, {2, math.Inf(1)}} {
+			if c := final.Comparisons[i]; c.Err != nil || c.Pairs == 0 || c.Ratio < want[0] || c.Ratio > want[1] {
+				wrong = append(wrong, fmt.Sprintf("want %.2f to %.2f times as fast: %+v", want[0], want[1], c))
+			}
+		}
+		if len(wrong) == 0 {
+			break
+		}
+		t.Logf("wrong: %q", wrong)
 	}
-	if r := kernels.AsRejection(final.Comparisons[0].Err); r == nil || r.Status != space.Invalid || !strings.Contains(r.Reason, "a call of 50 ns is too short to be timed by itself") {
-		t.Errorf("a brief one that reuses results is %+v", final.Comparisons[0])
-	}
-	if c := final.Comparisons[1]; final.Best != 1 || c.Err != nil || c.Pairs == 0 || c.Ratio < 1.5 {
-		t.Errorf("the other is %+v, and %d is best", c, final.Best)
+	for _, w := range wrong {
+		t.Error(w)
 	}
 }
 
@@ -828,7 +848,7 @@ func TestCanceled(t *testing.T) {
 	if err := kernels.Verify(ctx, c, []uint64{1}); err != context.DeadlineExceeded {
 		t.Errorf("Verify returned %v", err)
 	}
-	if d := time.Since(start); d > 1800*time.Millisecond {
+	if d := time.Since(start); d > 10*time.Second {
 		t.Errorf("it took %v", d)
 	}
 	for what, err := range map[string]error{"Check": c.Check(ctx, 1), "Score": func() error { _, err := c.Score(ctx, 0); return err }()} {

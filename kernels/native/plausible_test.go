@@ -59,7 +59,7 @@ func TestGlimpse(t *testing.T) {
 		t.Errorf("what is known is measured again: %v, %+v", err, h.glimpse)
 	}
 	err := h.timed(t.Context(), 1, worker.Limits{}, func(o worker.Options) error {
-		_, err := h.slowed(t.Context(), o, false)
+		_, err := h.slowed(t.Context(), o, gaugeFirst, false)
 		return err
 	})
 	if err != nil || h.gauge.m == nil || len(h.gauge.seen) == 0 {

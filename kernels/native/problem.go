@@ -47,12 +47,12 @@ type Problem struct {
 	integers bool // whether any of its buffers has integers
 	cases    caseCache
 	varied   variantCache
+	brief    bool // see Brief
 
 	mu   sync.Mutex
 	best float64 // the cost of the fastest candidate that was timed completely, in seconds a call; 0 before
-	// reuse has the keys of candidates that reuse what earlier calls left, with the seconds of a single call on new inputs, 0 where that is
-	// unknown: they are timed by such calls from the start.
-	reuse    map[string]float64
+	// reuse has the keys of candidates that reuse what earlier calls left: they are timed apart from the start. See meter.apart.
+	reuse    map[string]bool
 	baseline reactions // what was seen of the baseline in the search
 }
 
@@ -95,7 +95,7 @@ func New(spec Spec, o Options) (kernels.Problem, error) {
 	if presets := spec.Presets(); len(presets) == 0 {
 		return nil, fmt.Errorf("native: space %s has no preset, and so no baseline", spec.Space().Name())
 	}
-	if sizer, ok := spec.(Sizer); ok {
+	if sizer, ok := as[Sizer](spec); ok {
 		buffers, kept := sizer.Sizes()
 		var err error
 		for _, b := range buffers {
@@ -149,6 +149,10 @@ func (p *Problem) Traits() kernels.Traits {
 	}
 	return t
 }
+
+// Brief makes scores take little time from now on, for a first look at a kernel: they have few samples, and nothing is measured again
+// where the core is slow. Checks, those of timed calls among them, are the same. A score on a slow core is marked as unverified, as ever.
+func (p *Problem) Brief() { p.brief = true }
 
 // Host returns the machine that candidates are compiled and run on.
 func (p *Problem) Host() *Host { return p.host }
@@ -205,9 +209,8 @@ type candidate struct {
 	deviation kernels.Deviation
 }
 
-// noteReuse notes, for all candidates of its point, that a candidate reuses what earlier calls left, and how many seconds a single call
-// on new inputs takes; 0 where that is unknown. Of a probe nothing is noted.
-func (c *candidate) noteReuse(took float64) {
+// noteReuse notes, for all candidates of its point, that a candidate reuses what earlier calls left. Of a probe nothing is noted.
+func (c *candidate) noteReuse() {
 	if c == nil || c.problem == nil {
 		return
 	}
@@ -215,17 +218,16 @@ func (c *candidate) noteReuse(took float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.reuse == nil {
-		p.reuse = map[string]float64{}
+		p.reuse = map[string]bool{}
 	}
-	p.reuse[c.point.Key()] = took
+	p.reuse[c.point.Key()] = true
 }
 
-// reuses reports whether that was noted, and the seconds.
-func (c *candidate) reuses() (took float64, noted bool) {
+// reuses reports whether that was noted.
+func (c *candidate) reuses() bool {
 	c.problem.mu.Lock()
 	defer c.problem.mu.Unlock()
-	took, noted = c.problem.reuse[c.point.Key()]
-	return took, noted
+	return c.problem.reuse[c.point.Key()]
 }
 
 // Isolate makes each check and each timing use a fresh process from now on.

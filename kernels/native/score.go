@@ -18,7 +18,9 @@ import (
 	"tune/space"
 )
 
-// meter takes samples of one loaded candidate.
+// meter takes samples of one candidate, which is loaded in a worker. It finds out how many calls make a sample, asks the worker for
+// samples, collects evidence of timed calls, and watches for candidates that reuse the results of earlier calls. The words (sample,
+// turn, stretch, evidence) are explained in doc.go.
 type meter struct {
 	c        *candidate
 	w        runner
@@ -28,7 +30,8 @@ type meter struct {
 	bytes    int // of the buffers
 	inputs   int // of the buffers that are read
 	inPlace  bool
-	cold     bool
+	large    bool          // whether a call is so large that fewer than leastAfresh of them can be kept as evidence; see verifyKnown
+	cold     bool          // whether the operands of a call are to be out of the caches
 	floor    float64       // the least possible seconds of a call
 	wall     time.Duration // limit of a call
 	variants *variants
@@ -41,16 +44,17 @@ type meter struct {
 	taken   int       // samples
 	ready   []float64 // unused samples of that many calls, from calibration
 
+	brief    bool // whether nothing is measured twice; see Problem.Brief
 	restless bool // whether other work slows the core now and then
-	strict   bool // whether a small doubt is enough for single calls, because all that it is compared with are then timed by them too
-	// against is how the baseline of the comparison reacts to new inputs, and leads says that the candidate is this baseline.
-	against *reactions
-	leads   bool
+	strict   bool // whether a weaker suspicion of reused results is enough, because then all entrants are timed apart
+	// against is how the baseline of the comparison reacts to new inputs. isBaseline says that the candidate is this baseline.
+	against    *reactions
+	isBaseline bool
 
-	doubts   int       // consecutive requests that looked stale
-	fresh    bool      // whether every timed call has completely new inputs, and is timed by itself
-	whole    []float64 // seconds a call of whole stretches, in earlier requests
-	evidence evidence
+	staleInRow int       // requests in a row that looked stale
+	apart      bool      // whether every timed call has completely new inputs, in buffers of its own where the caches hold several
+	whole      []float64 // by request: the time of a call on wholly new inputs, in seconds
+	evidence   evidence
 }
 
 // newMeterOf returns a meter of a candidate with one thread and no inputs.
@@ -71,12 +75,12 @@ func unpredictable() uint64 {
 // metering says how a candidate is timed.
 type metering struct {
 	length float64 // of a sample at least, in seconds
-	fresh  bool    // whether every timed call has new inputs in any case
+	apart  bool    // whether the candidate is timed apart in any case; see meter.apart
 	known  *meter  // of the same candidate in a similar worker, which knows how many calls make a sample; nil for none
-	// against is what new inputs do to the baseline of the comparison, and leads says that the candidate is this baseline. Without it the
-	// baseline is that of the candidate's problem.
-	against *reactions
-	leads   bool
+	// against is how the baseline of the comparison reacts to new inputs, and isBaseline says that the candidate is this baseline. Where
+	// against is nil, the baseline is that of the candidate's problem.
+	against    *reactions
+	isBaseline bool
 }
 
 // newMeter loads a compiled candidate in a worker and finds out how many calls make a sample.
@@ -98,22 +102,27 @@ func (c *candidate) newMeter(ctx context.Context, w runner, how metering) (*mete
 	}
 	m := newMeterOf(w)
 	m.length = how.length
-	if m.against, m.leads = how.against, how.leads; m.against == nil {
-		m.against, m.leads = &p.baseline, c.isBaseline()
+	if m.against, m.isBaseline = how.against, how.isBaseline; m.against == nil {
+		m.against, m.isBaseline = &p.baseline, c.isBaseline()
 	}
 	m.c, m.dims, m.threads, m.uses, m.variants = c, one.Dims, c.threads(), c.threads(), v
 	m.floor, m.wall, m.cold = p.work.MinSeconds, p.limits.Wall, p.work.Cold
+	kept := 0 // bytes of a call that is kept
 	for _, b := range one.Buffers {
 		m.bytes += b.Bytes()
-		m.inPlace = m.inPlace || b.Mode == InOut
+		kept += b.Bytes()
 		if b.Mode != Out {
 			m.inputs += b.Bytes()
 		}
+		if b.Mode == InOut {
+			m.inPlace = true
+			kept += b.Bytes()
+		}
 	}
-	_, reuses := c.reuses()
-	m.fresh = how.fresh || reuses
+	m.large = kept > mostKeptBytes/leastAfresh
+	m.apart = how.apart || c.reuses()
 	if known := how.known; known != nil {
-		m.perCall, m.calls, m.fresh = known.perCall, known.calls, known.fresh || m.fresh
+		m.perCall, m.calls, m.apart = known.perCall, known.calls, known.apart || m.apart
 		return m, nil
 	}
 	if c.took >= longCalls*timing.SampleSeconds {
@@ -187,9 +196,10 @@ func (m *meter) clock() worker.Clock {
 	return worker.CPU
 }
 
-// fitting returns how many of n samples fit into a request: of fresh calls each has a stretch.
+// fitting returns how many of n samples fit into one request. Calls that are timed apart may be a stretch each, and a request
+// has at most MostStretches.
 func (m *meter) fitting(n int) int {
-	if m.fresh {
+	if m.apart {
 		return max(1, min(n, worker.MostStretches/m.calls))
 	}
 	return n
@@ -216,22 +226,22 @@ func (m *meter) request(n int, clock worker.Clock) worker.TimeRequest {
 		Warm: m.warm && m.perCall >= timing.SampleSeconds, Window: 1, Copies: 1, Places: 1,
 	}
 	t.Whole = m.variants != nil && m.variants.cases[0].Tolerant && m.bytes > cpu.L2()
-	if m.perCall > 0 && !m.fresh {
+	if m.perCall > 0 {
 		t.Window = int(min(max(math.Ceil(windowSeconds/m.perCall), 1), float64(m.calls)))
 	}
 	l2, outer := cpu.L2(), max(cpu.L2(), cpu.L3())
 	switch {
 	case m.cold:
 		t.Cold, t.Copies = true, coldCopies(m.bytes)
-	case m.inPlace:
+	case m.inPlace, m.apart:
 		// Each call of a stretch needs a copy with its input, and all copies are to stay in the second-level cache.
-		t.Copies = max(1, min(t.Window, mostInPlace, l2/2/max(m.bytes, 1)))
+		t.Copies = max(1, min(t.Window, mostCopies, l2/2/max(m.bytes, 1)))
 		t.Window = t.Copies
 	}
 	if !m.cold {
 		t.Places = max(1, warmPlaces(m.bytes*t.Copies, l2)/t.Copies)
 		t.Touch = m.bytes <= outer
-		t.Sparse = m.bytes > l2 && !m.long() && !m.fresh
+		t.Sparse = m.bytes > l2 && !m.long() && !m.apart
 	}
 	// Each copy is called once to warm up, unless that would take longer than a sample and add nothing. Changing the content of
 	// the buffers takes less time than reading and writing them at the rate of a slow memory.
@@ -241,19 +251,20 @@ func (m *meter) request(n int, clock worker.Clock) worker.TimeRequest {
 	return t
 }
 
-// mostInPlace is how many copies of an InOut buffer are used in turn.
-const mostInPlace = 256
+// mostCopies is how many copies of the buffers are used in turn, where each call has its own.
+const mostCopies = 256
 
-// sampleBy takes n samples by a clock, in seconds a call. Where calls are found to reuse results, it takes them again by calls that cannot.
+// sampleBy takes n samples by a clock, in seconds a call. If the candidate is found to reuse results meanwhile, it takes all of them again,
+// by calls that are timed apart.
 func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]float64, error) {
 	s := make([]float64, 0, n)
 	for len(s) < n {
-		fresh := m.fresh
+		apart := m.apart
 		more, err := m.take(ctx, m.fitting(n-len(s)), clock)
 		if err != nil {
 			return nil, err
 		}
-		if s = append(s, more...); m.fresh == fresh {
+		if s = append(s, more...); m.apart == apart {
 			continue
 		}
 		m.calls, m.ready = min(m.calls, m.mostCalls()), nil
@@ -262,7 +273,7 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 		}
 		m.perCall = s[0]
 		m.calls = min(timing.Calls(m.perCall, m.length), m.mostCalls())
-		m.c.noteReuse(m.perCall)
+		m.c.noteReuse()
 		s = s[:0]
 	}
 	return s, nil
@@ -277,7 +288,7 @@ func (m *meter) timed(ctx context.Context, request worker.TimeRequest) (worker.T
 	return t, err
 }
 
-// take takes n samples by one request. It sets fresh where they are of calls that reuse results.
+// take takes n samples by one request, in seconds a call. It sets m.apart where the candidate is found to reuse results.
 func (m *meter) take(ctx context.Context, n int, clock worker.Clock) ([]float64, error) {
 	t, err := m.timed(ctx, m.request(n, clock))
 	if err != nil {
@@ -296,34 +307,43 @@ func (m *meter) take(ctx context.Context, n int, clock worker.Clock) ([]float64,
 	}
 	if !m.stale(t) {
 		if t.First > 0 || t.Whole > 0 { // otherwise the request says nothing
-			m.doubts = 0
+			m.staleInRow = 0
 		}
 		return t.Seconds, nil
 	}
 	// A disturbed call looks the same, but not those of many samples.
-	if m.doubts++; m.doubts < staleRequests && len(t.Seconds) < staleSamples {
+	if m.staleInRow++; m.staleInRow < staleRequests && len(t.Seconds) < staleSamples {
 		return t.Seconds, nil
 	}
 	if m.late(t, 0) {
 		if proven, err := m.proveLate(ctx, n, clock); err != nil || !proven {
-			m.doubts = 0
+			m.staleInRow = 0
 			return t.Seconds, err
 		}
 	}
-	m.fresh = true
-	m.c.noteReuse(0)
+	m.apart = true
+	m.c.noteReuse()
 	return t.Seconds, nil
 }
 
-// proveLate repeats a request in which first calls on new inputs were late, each time beside one of a function that does nothing. What else
-// the machine does delays the first calls of that as well: such delays of 10 to 300 ns were seen, for seconds. First calls are late for
-// a reason of their own only where they are later than that, each time.
+// The test of proveLate: how often first calls of honest code and of code that reuses results are later than those of a function that does
+// nothing, at most and at least; the errors that are accepted for one and for the other; and how many requests it takes at most.
+const (
+	lateHonest  = 0.2
+	lateReusing = 0.7
+	errHonest   = 1e-5
+	errReusing  = 0.1
+	mostProofs  = 48
+)
+
+// proveLate finds out whether the candidate is the reason that its first calls on new inputs were late. Other work on the machine delays
+// first calls too: by 0 to 600 ns, differently in each request. So the request is repeated, each time beside the same request with a
+// function that does nothing. First calls of honest code are later than those of that function now and then, and first calls of code that
+// reuses results are later most of the time. A sequential probability ratio test tells them apart [Wald, "Sequential tests of statistical
+// hypotheses", 1945]. It is over soon where the answer is clear.
 func (m *meter) proveLate(ctx context.Context, n int, clock worker.Clock) (bool, error) {
-	const proofs, tries = 3, 6
-	for try, proven := 0, 0; proven < proofs; try++ {
-		if try == tries {
-			return false, nil // there were too few stretches to tell
-		}
+	odds := 0.0 // the logarithm of the likelihood that it reuses results over that it is honest
+	for range mostProofs {
 		request := m.request(n, clock)
 		t, err := m.timed(ctx, request)
 		if err != nil {
@@ -335,24 +355,31 @@ func (m *meter) proveLate(ctx context.Context, n int, clock worker.Clock) (bool,
 			return false, err
 		}
 		switch {
-		case t.First == 0:
-		case !m.late(t, max(idle.First-idle.Each, 0)):
-			return false, nil
+		case t.Each == 0: // there were too few stretches to tell
+		case m.late(t, max(idle.First-idle.Each, 0)):
+			odds += math.Log(lateReusing / lateHonest)
 		default:
-			proven++
+			odds += math.Log((1 - lateReusing) / (1 - lateHonest))
+		}
+		switch {
+		case odds >= math.Log((1-errReusing)/errHonest):
+			return true, nil
+		case odds <= math.Log(errReusing/(1-errHonest)):
+			return false, nil
 		}
 	}
-	return true, nil
+	return false, nil
 }
 
-// reuses reports whether calls on wholly new inputs took so many times as long as the samples of a request: then these reused what was
-// left of calls on nearly the same inputs.
+// reuses reports whether calls on wholly new inputs took more than so many times as long as the samples of a request. Then the sampled
+// calls, whose inputs hardly differ from those of the calls before them, reused what those calls left.
 func (m *meter) reuses(t worker.Timing, times float64) bool {
 	return t.Whole > 0 && t.Window <= 1 && t.Whole > times*timing.Quantile(slices.Sorted(slices.Values(t.Seconds)), 0.75)
 }
 
-// again repeats a request of a candidate whose operands are to be out of the caches and that seems to reuse results. If it does so again
-// it is rejected: its time on new inputs alone would be one with operands in the caches.
+// again repeats a request in which a candidate seemed to reuse results, where its operands are to be out of the caches. If the candidate
+// does so again it is rejected. It cannot be timed apart instead, because new inputs are in the caches when they have just been
+// written.
 func (m *meter) again(ctx context.Context, before worker.Timing, n int, clock worker.Clock) (worker.Timing, error) {
 	t, err := m.w.Time(ctx, m.request(n, clock))
 	if err == nil && m.reuses(t, coldWhole) {
@@ -368,43 +395,47 @@ func (m *meter) again(ctx context.Context, before worker.Timing, n int, clock wo
 // mostCalls bounds the calls of a sample, because the plan of a timing has a step for each. Fewer are enough where each call has inputs of
 // its own.
 func (m *meter) mostCalls() int {
-	if m.inPlace || m.fresh {
+	if m.inPlace || m.apart {
 		return 2048
 	}
 	return 8192
 }
 
-// How much longer the first call on new inputs may take than the following ones, because of caches, branch prediction and the clock: this
-// many calls and seconds, and the time to load the buffers from the second-level cache.
+// Bounds beyond which a candidate seems to reuse results. An honest first call on new inputs is later than the following ones too, because
+// of caches, branch prediction and the clock. It may take staleCalls times as long as one of these, staleSeconds more, and the time to load
+// the buffers from the second-level cache (staleRate). The bounds that begin with strict are those of a comparison; see meter.strict.
 const (
 	staleCalls    = 1.5
 	staleSeconds  = 0.3e-6
-	staleBeyond   = 0.1e-6 // seconds beyond what it takes the baseline
+	staleBeyond   = 0.1e-6 // seconds more than the baseline's first call is late, where that is known: in place of staleSeconds if it is less
 	strictCalls   = 1.2
 	strictBeyond  = 0.05e-6
-	strictLeast   = 0.2e-6 // seconds: of shorter calls, honest first ones are later than that too
+	strictLeast   = 0.2e-6 // seconds of a call: for shorter ones the strict bounds are not used, because honest first calls exceed them
 	staleRate     = 16e9   // bytes a second
-	staleRequests = 2
-	staleSamples  = 8
-	staleWhole    = 2
-	nearWhole     = 1.35 // times as much as the baseline
+	mostCallsLate = 4      // calls, and seconds, that the first call may take in any case: loading large buffers does not excuse a call that reads a few lines
+	mostLate      = 1e-6
+	staleRequests = 2    // requests in a row that have to look stale
+	staleSamples  = 8    // samples in a request from which on one request is enough
+	staleWhole    = 2    // how many times as long as another a call on wholly new inputs may take, where the baseline's ratio is unknown
+	nearWhole     = 1.35 // the same as a multiple of the baseline's ratio, where that is known
 	strictWhole   = 1.25
-	leastWhole    = 2 // requests with calls on wholly new inputs
-	// Calls on wholly new inputs that take so many times as long count instead of the samples; with operands out of the caches, where
-	// they are in the caches, the candidate is rejected.
+	leastWhole    = 2 // requests with calls on wholly new inputs that it takes to judge
+	// Where a call on wholly new inputs takes more than chargeWhole times as long as the samples, its time counts in place of theirs.
+	// Where the operands are to be out of the caches, a candidate for which it takes coldWhole times as long is rejected.
 	chargeWhole = 4
 	coldWhole   = 8
 )
 
-// reaction is what new inputs do to the baseline. Others may differ from it as much as from a fixed bound, and where they are honest they
-// do not differ from it much.
+// reaction is how the time of the baseline changes when its inputs are new. Honest candidates react much as the baseline does, so
+// that a bound beside it can be closer than a fixed one.
 type reaction struct {
 	first, other float64 // seconds of the first call on new inputs, and of one on nearly the same inputs as the call before; 0 where unknown
 	whole        float64 // the time of a call on wholly new inputs over that of another; 0 where unknown
 	least        float64 // the same in the request in which it was least
 }
 
-// reactions is the reaction as far as it was seen. All meters of a comparison share one, also where their candidates are of several problems.
+// reactions holds the baseline's reaction as far as it was seen. All meters of a comparison share one, also where their candidates are
+// of several problems.
 type reactions struct {
 	mu   sync.Mutex
 	seen reaction
@@ -435,16 +466,16 @@ func (r *reactions) get() reaction {
 	return r.seen
 }
 
-// reaction returns what was seen of the baseline; the zero value where there is nothing, or other threads count too.
+// reaction returns the reaction of the baseline that the candidate is judged by. It is not known for the baseline itself, and with several
+// threads, which are timed by the wall clock.
 func (m *meter) reaction() (of reaction, known bool) {
-	if m.against == nil || m.threads > 1 || m.leads {
+	if m.against == nil || m.threads > 1 || m.isBaseline {
 		return reaction{}, false
 	}
 	return m.against.get(), true
 }
 
-// firstLimit returns how long the first call on new inputs may take: so many times as long as another one, which takes each, and so many
-// seconds more.
+// firstLimit returns how long the first call on new inputs may take, where the following calls take each, in seconds: times·each + seconds.
 func (m *meter) firstLimit(each float64) (times, seconds float64) {
 	times, seconds = staleCalls, staleSeconds
 	if of, known := m.reaction(); known && of.first > 0 {
@@ -470,10 +501,15 @@ func (m *meter) wholeLimit() float64 {
 	return min(staleWhole, times*max(of.whole, 1))
 }
 
-// single returns what to multiply the cost of single calls by before it is compared with the baseline's, which is timed by stretches: these
-// also have the changes of words between the calls, and end less of a call before the clock is read; or only parts of its inputs change.
-// The latter is noisy, so that the least ratio counts that was seen: a candidate that reuses results must not gain by noise.
-func (of reaction) single() float64 {
+// apartFactor returns the factor by which the cost of calls that are timed apart is multiplied before it is compared with the cost of the baseline,
+// which is timed in another way.
+//
+//   - Short calls of the baseline are timed in stretches. Their time includes the changes of words between the calls, and a call overlaps
+//     with the end of the call before it. The factor, from 1 to staleCalls, is a call in a stretch over the first call on new inputs.
+//   - Of large inputs of the baseline only parts change before a call. A call on new inputs takes longer, and the factor, from
+//     1/staleWhole to 1, makes up for it. The ratio of the two is noisy. The least that was seen counts, so that a candidate that reuses
+//     results gains nothing by noise.
+func (of reaction) apartFactor() float64 {
 	switch {
 	case of.first > 0:
 		return min(max(of.other/of.first, 1), staleCalls)
@@ -483,13 +519,13 @@ func (of reaction) single() float64 {
 	return 1
 }
 
-// stale reports whether calls are much faster when their inputs are nearly those of the call before. Reusing an earlier result is
-// usually detected in the outputs; this detects it where the outputs do not depend on all inputs.
+// stale reports whether calls are much faster when their inputs are nearly those of the call before: whether they seem to reuse results.
+// Reused results are usually found in the outputs, which are then wrong. This finds them where the outputs do not depend on all inputs.
 func (m *meter) stale(t worker.Timing) bool {
-	if m.fresh || !m.variants.vary {
+	if m.apart || !m.variants.differ {
 		return false
 	}
-	if m.leads {
+	if m.isBaseline {
 		m.against.noteFirst(t)
 	}
 	if m.late(t, 0) {
@@ -504,16 +540,16 @@ func (m *meter) stale(t worker.Timing) bool {
 	if len(m.whole) < leastWhole {
 		return false
 	}
-	if m.leads {
+	if m.isBaseline {
 		m.against.noteWhole(m.onWhole()/cost, t.Whole/cost)
 	}
 	return m.suspect(cost)
 }
 
-// late reports whether the first calls on new inputs of a request take too long, where the harness itself delays them by some seconds.
+// late reports whether the first calls on new inputs of a request take too long, beyond the seconds by which the harness itself delays them.
 func (m *meter) late(t worker.Timing, harness float64) bool {
 	times, slack := m.firstLimit(t.Each)
-	return t.First > times*t.Each+slack+harness
+	return t.First > min(times*t.Each+slack, mostCallsLate*t.Each+mostLate)+harness
 }
 
 // onWhole returns the median time of a call on wholly new inputs.
@@ -533,7 +569,8 @@ func (m *meter) shuffle(list []keptCall) {
 
 func (m *meter) slow() bool { return m.perCall >= timing.Slow }
 
-// cool says that other work ran since the last sample. For long calls the resulting cache misses hardly matter.
+// cool notes that other work ran since the last sample, so that the next one needs a warm-up call. Long calls need none: the cache misses
+// hardly matter to them.
 func (m *meter) cool() { m.warm = m.warm && m.long() }
 
 // long reports whether calls are so long that single samples are reliable and expensive.
@@ -557,9 +594,9 @@ func (m *meter) takeTurns(ctx context.Context, n int) ([]float64, error) {
 	return inTurns(s, short, m.floor), nil
 }
 
-// inTurns groups samples into turns and returns the result of each; 0 is a turn whose samples are all below floor.
-func inTurns(samples []float64, short int, floor float64) (turns []float64) {
-	for turn := range slices.Chunk(samples, short) {
+// inTurns groups samples into turns of perTurn samples, and returns the result of each; 0 is a turn whose samples are all below floor.
+func inTurns(samples []float64, perTurn int, floor float64) (turns []float64) {
+	for turn := range slices.Chunk(samples, perTurn) {
 		turns = append(turns, timing.Summarise(turn, floor).Fast)
 	}
 	return turns
@@ -576,30 +613,30 @@ func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, 
 	var err error
 	sampling := timing.Sampling{Want: want, Floor: m.floor, Best: best, Long: m.long(), Restless: m.restless}
 	for {
-		fresh := m.fresh
+		apart := m.apart
 		e.Summary, e.stopped, err = sampling.Run(func(n int) ([]float64, error) { return m.takeTurns(ctx, n) })
 		if err == nil && !e.stopped {
-			err = m.settle(ctx, e.Cost)
+			err = m.settleSuspicion(ctx, e.Cost)
 		}
 		if err != nil || e.stopped {
 			return e, err
 		}
-		if m.fresh == fresh {
+		if m.apart == apart {
 			break
 		}
 	}
 	if e.Kept < min(want, timing.Least) {
-		return e, m.doubt(ctx, want, &e)
+		return e, m.measureByWall(ctx, want, &e)
 	}
 	return e, nil
 }
 
-// settle takes more samples of a candidate that may be fast because its inputs hardly change, until that is certain or it is not
-// suspect any more. If it is certain, fresh is set, and the candidate has to be measured again.
-func (m *meter) settle(ctx context.Context, cost float64) error {
+// settleSuspicion takes more samples of a candidate that may be fast only because its inputs hardly change, until that is certain or it is
+// not suspect any more. If it is certain, m.apart is set, and the candidate has to be measured again.
+func (m *meter) settleSuspicion(ctx context.Context, cost float64) error {
 	const most = 6
 	for range most {
-		if m.fresh || !m.suspect(cost) {
+		if m.apart || !m.suspect(cost) {
 			return nil
 		}
 		if _, err := m.takeTurns(ctx, 1); err != nil {
@@ -609,9 +646,9 @@ func (m *meter) settle(ctx context.Context, cost float64) error {
 	return nil
 }
 
-// doubt handles a candidate whose samples are mostly impossible: it measures again by the wall clock, and limits the result to
-// what the machine can do.
-func (m *meter) doubt(ctx context.Context, want int, e *estimate) error {
+// measureByWall measures a candidate again by the wall clock, because most of its samples were impossibly short by the clock that it is
+// timed by. The cost is then at least what the machine can do, and marked as unverified.
+func (m *meter) measureByWall(ctx context.Context, want int, e *estimate) error {
 	short := m.bursts(timing.SampleSeconds)
 	s, err := m.sampleBy(ctx, want*short, worker.Wall)
 	if err != nil {
@@ -635,7 +672,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	// Nothing can be compiled once the compilers are stopped.
 	err := c.compile(ctx)
 	if err == nil {
-		err = c.vary(ctx)
+		err = c.makeVariants(ctx)
 	}
 	if err != nil {
 		return kernels.Score{}, err
@@ -647,6 +684,10 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 				return err
 			}
 			want := timing.Samples(m.perCall)
+			first := gaugeFirst
+			if m.brief = p.brief; m.brief {
+				want, first = min(want, briefSamples), gaugeBrief
+			}
 			if fidelity > 0 {
 				want = min(want, 2)
 			}
@@ -654,7 +695,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 			best := p.best
 			p.mu.Unlock()
 			start := time.Now()
-			slowed := func(wait bool) (bool, error) { return p.host.slowed(ctx, o, wait) }
+			slowed := func(wait bool) (bool, error) { return p.host.slowed(ctx, o, first, wait) }
 			e, err = m.fairly(ctx, want, best, slowed, p.host.gauge.restless)
 			p.host.gauge.spent += time.Since(start)
 			if err != nil {
@@ -669,9 +710,9 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	if err != nil {
 		return kernels.Score{}, err
 	}
-	c.timed = &meter{perCall: m.perCall, calls: m.calls, fresh: m.fresh}
-	if _, reuses := c.reuses(); reuses {
-		e.Cost *= p.baseline.get().single()
+	c.timed = &meter{perCall: m.perCall, calls: m.calls, apart: m.apart}
+	if c.reuses() {
+		e.Cost *= p.baseline.get().apartFactor()
 	}
 	if e.Kept == 0 || !(e.Cost > 0) {
 		return kernels.Score{}, kernels.Reject(space.Invalid, "none of the %d times that were measured can be", e.Rejected)
@@ -689,28 +730,35 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	return p.score(e, c.threads()), nil
 }
 
+// briefSamples is how many samples a brief score has at most. They have a spread.
+const briefSamples = 3
+
 // fairTries is how often a candidate is measured again because the core is slow.
 const fairTries = 6
 
-// fairly measures a candidate. Where the core was slow before or after, it waits for the core and measures again, unless the
-// candidate is hopeless anyway. The best measurement stands; if the core stays slow it is marked. A candidate that was stopped
-// after a few turns may have met a slow moment unnoticed: on a core that has many, it gets a second chance.
+// fairly measures a candidate. Where the core was slow before or after, it waits until the core is fast and measures again, unless the
+// candidate is hopeless anyway. The least cost counts; if the core stays slow it is marked as unverified. A candidate that was stopped
+// after a few turns may have met a slow moment that nothing noticed. So on a core that is often slow (restless) it is measured twice.
 func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func(wait bool) (bool, error), restless func() bool) (estimate, error) {
 	before, err := slowed(false)
 	if err != nil {
 		return estimate{}, err
 	}
 	m.restless = restless()
-	e, err := m.verified(ctx, want, best)
+	e, err := m.measureIdle(ctx, want, best)
 	// Long calls average over slow phases, if there are enough calls.
-	single := e.stopped && e.Kept == 1
-	for try := 1; err == nil && (m.perCall < timing.Slow/10 || single) && (best <= 0 || e.Cost <= timing.Hopeless*best); try++ {
+	once := e.stopped && e.Kept == 1
+	for try := 1; err == nil && (m.perCall < timing.Slow/10 || once) && (best <= 0 || e.Cost <= timing.Hopeless*best); try++ {
 		slow, err := slowed(false)
 		if err != nil {
 			return e, err
 		}
 		again := try == 1 && e.stopped && m.restless
 		if !slow && !before && !again {
+			return e, nil
+		}
+		if m.brief {
+			e.unverified = true
 			return e, nil
 		}
 		if try < fairTries {
@@ -723,7 +771,7 @@ func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func(
 			break
 		}
 		before = false
-		next, err := m.verified(ctx, want, best)
+		next, err := m.measureIdle(ctx, want, best)
 		if err != nil {
 			return e, err
 		}
@@ -734,9 +782,9 @@ func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func(
 	return e, err
 }
 
-// verified measures, and for wall times requires that the machine was idle before and after. Where it never is, the best of the
-// measurements stands and is marked. So does a call that is too slow to be timed twice.
-func (m *meter) verified(ctx context.Context, want int, best float64) (estimate, error) {
+// measureIdle measures a candidate. One that is timed by the wall clock is measured while the machine is idle before and after. Where it
+// never is, the least cost counts, and is marked as unverified. So is the cost of calls that are too slow to be timed twice.
+func (m *meter) measureIdle(ctx context.Context, want int, best float64) (estimate, error) {
 	if m.threads <= 1 {
 		e, err := m.measure(ctx, want, best)
 		e.unverified = e.unverified || m.perCall >= timing.Slow
@@ -756,7 +804,7 @@ func (m *meter) verified(ctx context.Context, want int, best float64) (estimate,
 		if try == 0 || e.Kept > 0 && e.Cost < kept.Cost {
 			kept = e
 		}
-		if !before || m.perCall >= timing.Slow/10 {
+		if !before || m.brief || m.perCall >= timing.Slow/10 {
 			break // Repeating it does not make the machine quieter.
 		}
 	}

@@ -15,14 +15,14 @@ import (
 	"tune/space"
 )
 
-// Varier is implemented by a Spec that can make the asked case alone, for any seed. Candidates are timed on several variants of
-// it in turn, so that a candidate gains nothing by keeping results of earlier calls. Without it, all of Cases are made and only
-// the first is used.
+// Varier is implemented by a Spec that can make the asked case (the first of Cases) alone, for any seed. Such a case is a variant.
+// Candidates are timed on several variants in turn, so that a candidate gains nothing by keeping results of earlier calls. For a Spec
+// without it, all of Cases are made for each variant, and only the first is used.
 type Varier interface {
 	// Variant returns the asked case with inputs drawn from a seed. They need not be distributed like those of Cases: where Cases
 	// has constant inputs, these may vary.
 	Variant(ctx context.Context, p space.Point, seed uint64) (Case, error)
-	// VariantClass names what Variant depends on besides the seed.
+	// VariantClass names what Variant depends on besides the seed: points of the same class have the same variants.
 	VariantClass(p space.Point) string
 }
 
@@ -39,39 +39,37 @@ type Drawer interface {
 	Draw(ctx context.Context, p space.Point, seed uint64) ([][]byte, error)
 }
 
-// variants are the contents that the candidates of a class are timed on.
+// variants are what the candidates of a class are timed on: a few variants, whose references are known, and further contents of the inputs
+// without a reference. (Package worker calls all of these contents variants.)
 type variants struct {
-	cases []Case // without their inputs
-	pool  *worker.Pool
-	vary  bool // whether they differ
+	cases  []Case       // the variants; only the first one keeps its inputs
+	pool   *worker.Pool // all contents, those of the variants first
+	differ bool         // whether they differ
 	// unwritten says, by buffer, whether the reference leaves elements of it unwritten in one of the cases.
 	unwritten []bool
 }
 
-// The number of variants; small inputs have three.
+// The number of variants and of further contents.
 const (
 	fewVariants    = 2
-	manyVariants   = 3
+	manyVariants   = 3       // of small inputs
 	smallVariants  = 8 << 20 // bytes of inputs of one
 	variantClasses = 4       // that are kept
-	// Contents without a reference are drawn up to this number and this many bytes in total. Of tiny inputs there are more, because a
-	// table of results would soon hold 512. Of inputs of some KiB there are not: their contents would be read from memory, and a call
-	// of 20 ns after that took 100.
-	mostContents  = 512
+	// Contents without a reference are drawn up to this number and this many bytes in total, those of the variants included. Timed calls work
+	// on contents that are put together from parts of them, so that there are many more.
+	mostContents  = 16384
 	contentsBytes = 8 << 20
-	tinyBytes     = 512
-	mostTiny      = 16384
-	// Mixing tolerant inputs needs three contents, so that no part stays as it is and none of the contents comes again. Inputs up to
-	// this size have a third one without a reference.
+	// Where the tolerance accepts results that differ (Case.Tolerant), inputs are mixed anew from three contents: then every part changes,
+	// and no content comes again. Inputs of up to this many bytes have a third content for that, without a reference.
 	mixedContents = 256 << 20
-	// Up to this many bytes of buffers, variants are made beside a check.
+	// Up to this many bytes that a call reads or writes, variants are made at the same time as a check.
 	besideBytes = 64 << 20
-	// Small inputs may be the same for two seeds by chance: so many more are tried, within contentsBytes.
+	// Small inputs may be the same for two seeds by chance. Then so many more seeds are tried, within contentsBytes.
 	mostTries = 16
 )
 
-// variantCache keeps the variants of recent classes. All variants of a problem come from one seed that nobody can predict: a
-// candidate that knew them could do its work for them alone, and write anything for the contents that are mixed from them.
+// variantCache keeps the variants of recent classes. All variants of a problem come from one seed that nobody can predict. A candidate that
+// knew them could work for them alone, and write anything for the contents that are mixed from them.
 type variantCache struct {
 	mu   sync.Mutex
 	seed uint64         // 0 before the first use
@@ -101,13 +99,13 @@ func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*vari
 		return cases[0], nil
 	}
 	class, classed := "", false
-	if v, ok := p.spec.(Varier); ok {
+	if v, ok := as[Varier](p.spec); ok {
 		class, classed = v.VariantClass(c.point), true
 		variant = func(seed uint64) (Case, error) { return v.Variant(ctx, c.point, seed) }
-	} else if v, ok := p.spec.(CaseClasser); ok {
+	} else if v, ok := as[CaseClasser](p.spec); ok {
 		class, classed = v.CaseClass(c.point), true
 	}
-	if b, ok := p.spec.(Batcher); ok {
+	if b, ok := as[Batcher](p.spec); ok {
 		variant = p.atOnce(vc.seed, variant, func(seeds []uint64) ([]Case, error) { return b.Variants(ctx, c.point, seeds) })
 	}
 	if i := slices.IndexFunc(vc.kept, func(k keptVariants) bool { return classed && k.class == class }); i >= 0 {
@@ -116,7 +114,7 @@ func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*vari
 		return k.variants, nil
 	}
 	var draw func(seed uint64) ([][]byte, error)
-	if d, ok := p.spec.(Drawer); ok {
+	if d, ok := as[Drawer](p.spec); ok {
 		draw = func(seed uint64) ([][]byte, error) { return d.Draw(ctx, c.point, seed) }
 	}
 	made, err := newVariants(vc.seed, variant, draw)
@@ -128,7 +126,8 @@ func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*vari
 	return made, nil
 }
 
-// atOnce returns a function like variant that makes those variants at once that are nearly always all that are asked for.
+// atOnce returns a function like variant. Its first call makes all variants together that newVariants usually asks for; later calls return
+// them. Any other variant is made by itself.
 func (p *Problem) atOnce(seed uint64, variant func(seed uint64) (Case, error), several func(seeds []uint64) ([]Case, error)) func(seed uint64) (Case, error) {
 	n := fewVariants
 	if p.read > 0 && p.read <= smallVariants {
@@ -157,20 +156,20 @@ func (p *Problem) atOnce(seed uint64, variant func(seed uint64) (Case, error), s
 	}
 }
 
-// varyBeside makes the variants of the baseline on another goroutine: its check leaves a core free, and a run cannot begin before the
-// baseline is timed. Where buffers are large, that waits until the check is over. Errors come again when the candidate is scored. The
-// caller calls end with the outcome of the check.
-func (c *candidate) varyBeside(ctx context.Context) (end func(error)) {
+// makeVariantsBeside makes the variants of the baseline on another goroutine while it is checked: the check leaves a core free, and a run
+// cannot begin before the baseline is timed. For other candidates, and where buffers are large, it does nothing: Score makes the variants.
+// It drops errors, because the same ones occur when the candidate is scored. The caller calls end with the outcome of the check.
+func (c *candidate) makeVariantsBeside(ctx context.Context) (end func(error)) {
 	p := c.problem
-	if _, ok := p.spec.(Batcher); !ok || !c.isBaseline() || c.alone == alone || p.traffic == 0 || p.traffic > besideBytes {
+	if _, ok := as[Batcher](p.spec); !ok || !c.isBaseline() || c.alone == alone || p.traffic == 0 || p.traffic > besideBytes {
 		return func(error) {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { _ = recover() }() // a panic comes again too, where it is caught and told
-		_ = c.vary(ctx)
+		defer func() { _ = recover() }() // a panic occurs again too, where it is caught and reported
+		_ = c.makeVariants(ctx)
 	}()
 	return func(err error) {
 		if err != nil {
@@ -181,9 +180,9 @@ func (c *candidate) varyBeside(ctx context.Context) (end func(error)) {
 	}
 }
 
-// vary makes the variants for timing a candidate before its turn comes: their references may have to be compiled, and may take
+// makeVariants makes the variants for timing a candidate before its turn comes: their references may have to be compiled, and may take
 // long.
-func (c *candidate) vary(ctx context.Context) error {
+func (c *candidate) makeVariants(ctx context.Context) error {
 	h := c.problem.host
 	if err := h.noise.Acquire(ctx, 1); err != nil {
 		return err
@@ -197,7 +196,7 @@ func (c *candidate) vary(ctx context.Context) error {
 func newVariants(seed uint64, variant func(seed uint64) (Case, error), draw func(seed uint64) ([][]byte, error)) (*variants, error) {
 	v := &variants{}
 	var inputs [][][]byte
-	skipped := 0
+	skipped := 0 // seeds after the first whose inputs are those of the first
 	for n := fewVariants; len(v.cases) < n; {
 		if len(v.cases) == 1 && draw != nil {
 			var err error
@@ -218,7 +217,7 @@ func newVariants(seed uint64, variant func(seed uint64) (Case, error), draw func
 		size := 0
 		for i, in := range one.Inputs {
 			size += len(in)
-			v.vary = v.vary || len(inputs) > 0 && !slices.Equal(in, inputs[0][i])
+			v.differ = v.differ || len(inputs) > 0 && !slices.Equal(in, inputs[0][i])
 		}
 		if size > 0 && size <= smallVariants {
 			n = manyVariants
@@ -226,28 +225,24 @@ func newVariants(seed uint64, variant func(seed uint64) (Case, error), draw func
 		inputs = append(inputs, one.Inputs)
 		one.Inputs = nil
 		v.add(one)
-		if len(v.cases) == fewVariants && !v.vary {
+		if len(v.cases) == fewVariants && !v.differ {
 			break // There is nothing to draw.
 		}
 	}
-	if !v.vary {
+	if !v.differ {
 		v.cases, inputs = v.cases[:1], inputs[:1]
 	}
 	size := 0
 	for _, in := range inputs[0] {
 		size += len(in)
 	}
-	most := mostContents
-	if size <= tinyBytes {
-		most = mostTiny
-	}
 	enough := func() bool {
 		if v.cases[0].Tolerant && len(inputs) < manyVariants && size <= mixedContents {
 			return false
 		}
-		return len(inputs) >= most || size*(len(inputs)+1) > contentsBytes
+		return len(inputs) >= mostContents || size*(len(inputs)+1) > contentsBytes
 	}
-	for draw != nil && v.vary && !enough() {
+	for draw != nil && v.differ && !enough() {
 		more, err := draw(variantSeed(seed, skipped+len(inputs)))
 		if err != nil {
 			return nil, err
@@ -272,7 +267,7 @@ func (v *variants) add(one Case) {
 	}
 }
 
-// likeFirst returns how many variants after the first have the same inputs as that; 0 where none of those tried differs.
+// likeFirst returns how many seeds after the first draw the same inputs as the first; 0 where none of those that were tried draws others.
 func likeFirst(seed uint64, first [][]byte, draw func(seed uint64) ([][]byte, error)) (int, error) {
 	size := 0
 	for _, in := range first {
@@ -302,29 +297,30 @@ func variantSeed(seed uint64, n int) uint64 {
 	return z ^ z>>31
 }
 
-// evidence is what verification has found out about the timed calls of a candidate.
+// evidence is what is known of the timed calls of a candidate. A call on one variant is verified at once, against the reference of the
+// variant. A call on mixed contents has no reference: it is kept, and repeated by the candidate when it is loaded anew.
 type evidence struct {
-	whole int // calls on a single variant that were verified against its reference
-	seen  int // calls on a mix of variants that were offered
-	kept  []keptCall
-	bytes int // bytes of the kept calls
-	// fast are calls of the fastest samples, by the time of a call: skipped work would be found there.
+	whole int        // calls on one variant that were verified
+	seen  int        // calls on mixed contents that could be kept
+	kept  []keptCall // of those, drawn at random
+	bytes int        // of kept
+	// fast are calls of the fastest samples, the fastest first: if work was skipped, it was skipped there.
 	fast []fastCall
 }
 
-// fastCall is a call of a sample.
+// fastCall is a call of one of the fastest samples.
 type fastCall struct {
 	keptCall
-	seconds float64 // a call
+	seconds float64 // a call of its sample took
 }
 
-// keptCall is a call with its number.
+// keptCall is a call with its number among those that could be kept.
 type keptCall struct {
 	worker.Evidence
 	number int
 }
 
-// Limits for the calls on mixed variants that are kept, to be repeated in a fresh process.
+// Limits for the calls on mixed contents that are kept, to be repeated by the candidate when it is loaded anew.
 const (
 	mostKept      = 32
 	mostFast      = 3
@@ -358,16 +354,16 @@ func sizeOf(one worker.Evidence) (size int) {
 	return size
 }
 
-// cloneTo copies a call to the memory of another one, which is not needed any more and may be empty.
+// cloneTo copies a call. It takes the memory of old, a call that is not needed any more and may be empty.
 func cloneTo(old, one worker.Evidence) worker.Evidence {
 	return worker.Evidence{Variant: -1, Sample: -1, Given: cloneAllTo(old.Given, one.Given), Wrote: cloneAllTo(old.Wrote, one.Wrote)}
 }
 
-// keep keeps a call, perhaps in place of another one, so that each has the same chance.
+// keep keeps a call, perhaps in place of another one, such that each call has the same chance to be kept (reservoir sampling).
 func (e *evidence) keep(one worker.Evidence, draw func(n int) int) {
 	size := sizeOf(one)
 	if size > mostKeptBytes {
-		return // those on one variant are enough
+		return // verifyKnown makes further calls in its place
 	}
 	e.seen++
 	at := len(e.kept)
@@ -402,14 +398,14 @@ func cloneAllTo(old, list [][]byte) [][]byte {
 	return out
 }
 
-// weigh verifies calls on a single variant, and keeps the others. seconds are those of a call, by sample.
+// weigh verifies the calls on one variant of a list of evidence, and keeps the others. seconds says, by sample, how long a call took.
 func (m *meter) weigh(list []worker.Evidence, seconds []float64) error {
 	for _, one := range list {
 		if m.c == nil {
 			break // a probe of tune's own
 		}
 		if one.Variant < 0 || one.Variant >= len(m.variants.cases) {
-			m.evidence.keep(one, m.draw) // gives it its number
+			m.evidence.keep(one, m.draw) // counts it, which gives it its number
 			if one.Sample >= 0 && one.Sample < len(seconds) {
 				m.evidence.keepFast(one, seconds[one.Sample])
 			}
@@ -433,27 +429,34 @@ func (m *meter) weigh(list []worker.Evidence, seconds []float64) error {
 	return nil
 }
 
-// afreshSeconds bounds how long calls are repeated in a fresh process. In any case leastAfresh are, or two of long calls: the first call
-// of a process reuses nothing, so that by itself it proves nothing.
+// afreshSeconds bounds how long calls are repeated by a candidate that is loaded anew. In any case at least leastAfresh calls are repeated,
+// or two if they are long: the first call after loading reuses nothing, so that one call alone proves nothing.
 const (
 	afreshSeconds = 0.02
 	leastAfresh   = 3
 )
 
-// few returns leastAfresh, or two for long calls.
-func (m *meter) few() int {
+// leastRepeats returns how many calls are repeated at least: leastAfresh, or two if they are long.
+func (m *meter) leastRepeats() int {
 	if m.slow() {
 		return 2
 	}
 	return leastAfresh
 }
 
-// verifyTimed loads the candidate anew, so that nothing can be left of earlier calls, repeats some of the timed calls, and
-// verifies that they write the same again. Before that, it verifies a call of the asked case if no timed call could be verified:
-// a candidate may be right in its first calls and wrong in the thousandth. behind says that the candidate has lost already, so
-// that calls of seconds are not worth repeating.
+// verifyTimed verifies what a candidate wrote in timed calls, in three steps. It makes and verifies further calls where the buffers are large
+// (verifyKnown). It makes and verifies one call if no timed call has been verified (verifyOne): a candidate may be right in its first
+// calls and wrong in the thousandth. Then it loads the candidate anew, so that nothing is left of earlier calls, repeats kept calls, and
+// verifies that they write the same again. behind says that the candidate has lost already: then calls of a second and more are not
+// worth the time.
 func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
-	if err := m.verifyAgain(ctx, behind); err != nil {
+	if behind && m.slow() {
+		return nil
+	}
+	if err := m.verifyKnown(ctx); err != nil {
+		return err
+	}
+	if err := m.verifyOne(ctx); err != nil {
 		return err
 	}
 	m.shuffle(m.evidence.kept)
@@ -467,10 +470,10 @@ func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 		}
 	}
 	m.evidence = evidence{whole: m.evidence.whole}
-	if len(kept) == 0 || behind && m.slow() {
+	if len(kept) == 0 {
 		return nil
 	}
-	kept = kept[:min(len(kept), max(m.few(), int(afreshSeconds/m.perCall)))]
+	kept = kept[:min(len(kept), max(m.leastRepeats(), int(afreshSeconds/m.perCall)))]
 	if err := m.w.Load(m.c.so); err != nil {
 		return err
 	}
@@ -488,14 +491,14 @@ func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 	return nil
 }
 
-// Calls at one place after which a candidate cannot take its outputs for new ones: at most and at least so many.
+// How many samples revisit takes at one place, at most and at least.
 const (
 	mostRevisits  = 16
 	leastRevisits = 4
 )
 
-// revisit makes more calls at one place, where a candidate was stopped before it came to any place again. Until then each call finds
-// outputs that nobody has written, and a candidate that works only on such outputs shows what it does on others nowhere.
+// revisit makes more calls at one place in memory, where a candidate was stopped before its samples came to any place a second time. Until
+// then its calls found outputs that nobody had written before. A candidate that works only on such outputs would not be noticed.
 func (m *meter) revisit(ctx context.Context) error {
 	request := m.request(1, m.clock())
 	if m.taken > 2*request.Places || m.slow() {
@@ -507,8 +510,9 @@ func (m *meter) revisit(ctx context.Context) error {
 	return err
 }
 
-// repeat makes a timed call again, whose inputs are mapped, and compares what both wrote. Where the reference leaves elements of
-// a buffer unwritten, those that the call does not write are left out: in the timed call they held what an earlier one wrote.
+// repeat makes a timed call again, on the inputs that the worker has, and compares what it writes with what the timed call wrote. Where the
+// reference leaves elements of a buffer unwritten, the elements that the call does not write are not compared: in the timed call they held
+// what an earlier call wrote.
 func (m *meter) repeat(ctx context.Context, one Case, wrote [][]byte) error {
 	if err := m.w.Call(ctx, one.Dims); err != nil {
 		return err
@@ -525,8 +529,8 @@ func (m *meter) repeat(ctx context.Context, one Case, wrote [][]byte) error {
 	return one.agree(m.uses, m.variants.leaveOut(wrote, fresh, m.w.Outputs()), fresh)
 }
 
-// leaveOut returns what a timed call wrote, with the elements that it does not write as they are in fresh. fresh and again are
-// what Call and CallAgain left.
+// leaveOut returns what a timed call wrote, except that elements which the call does not write are taken from fresh. fresh and again are
+// the buffers after Call and CallAgain, which start from different contents of the outputs.
 func (v *variants) leaveOut(wrote, fresh, again [][]byte) [][]byte {
 	out := slices.Clone(wrote)
 	for i, b := range v.cases[0].Buffers {
@@ -538,8 +542,8 @@ func (v *variants) leaveOut(wrote, fresh, again [][]byte) [][]byte {
 	return out
 }
 
-// Replace returns the elements of a buffer, of size bytes each, with those that are marked taken from other. Without marks it
-// returns the buffer itself.
+// Replace returns a copy of a buffer in which the marked elements, of size bytes each, are those of other. Without marks it returns the
+// buffer itself.
 func Replace(buffer, other []byte, marked []bool, size int) []byte {
 	if marked == nil {
 		return buffer
@@ -553,9 +557,26 @@ func Replace(buffer, other []byte, marked []bool, size int) []byte {
 	return out
 }
 
-// verifyAgain verifies one more call, where no timed call was verified against a reference.
-func (m *meter) verifyAgain(ctx context.Context, behind bool) error {
-	if m.evidence.whole > 0 || behind && m.slow() {
+// verifyKnown makes a few more calls where the buffers are large, each on another variant than the call before, and verifies them against
+// the references. Too few calls of that size can be kept for repetition, and the only timed call that was verified may have been the first
+// after loading, which reuses nothing.
+func (m *meter) verifyKnown(ctx context.Context) error {
+	if !m.large || !m.variants.differ {
+		return nil
+	}
+	request := m.request(1, m.clock())
+	request.Calls, request.Known, request.Whole = 1, true, false
+	for range min(m.leastRepeats(), m.taken) {
+		if _, err := m.timed(ctx, request); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyOne makes and verifies one more call where no timed call was verified against a reference.
+func (m *meter) verifyOne(ctx context.Context) error {
+	if m.evidence.whole > 0 {
 		return nil
 	}
 	one := m.variants.cases[0]
@@ -569,7 +590,7 @@ func (m *meter) verifyAgain(ctx context.Context, behind bool) error {
 	return err
 }
 
-// agree compares what a timed call wrote with what the same call wrote in a fresh process.
+// agree compares what a timed call wrote with what the same call wrote after the candidate was loaded anew (fresh).
 func (c Case) agree(threads int, timed, fresh [][]byte) error {
 	for i, b := range c.Buffers {
 		if b.Mode == In || slices.Equal(timed[i], fresh[i]) {

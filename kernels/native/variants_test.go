@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 	"tune/space"
 )
 
-// TestStale: a candidate whose first call on new inputs takes longer than the caches explain is timed by single calls on new
+// TestStale: a candidate whose first call on new inputs takes longer than the caches explain is timed apart on new
 // inputs, and one that is honest is not.
 func TestStale(t *testing.T) {
 	for _, c := range []struct {
@@ -28,6 +29,8 @@ func TestStale(t *testing.T) {
 		{"the caches", 1e-7, true, 1e-7, 4e-7, 0, false},
 		{"only the first call works", 1e-7, true, 1.2e-7, 2e-6, 0, true},
 		{"the first call does most of the work", 3e-7, true, 3e-7, 1e-6, 0, true},
+		{"large buffers are loaded", 3e-6, true, 3e-6, 12e-6, 0, false},
+		{"large buffers excuse no more than four calls", 3e-7, true, 3e-7, 4e-6, 0, true},
 		{"nothing varies", 1e-7, false, 1.2e-7, 2e-6, 0, false},
 		{"honest and large", 1e-3, true, 0, 0, 1.4e-3, false},
 		{"new inputs are dear", 1e-3, true, 0, 0, 3e-3, true},
@@ -36,18 +39,52 @@ func TestStale(t *testing.T) {
 			got.Window, got.Each, got.First, got.Whole = q.Window, c.each, c.first, c.whole
 		}}
 		m := newFakeMeter(f, 0)
-		m.variants.vary = c.vary
+		m.variants.differ = c.vary
+		if strings.HasPrefix(c.name, "large buffers") {
+			m.bytes = 200_000 // 12.5 µs to load
+		}
 		for range 6 {
 			if _, err := m.sample(t.Context(), 2); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if m.fresh != c.fresh {
-			t.Errorf("%s: timed by single calls: %v", c.name, m.fresh)
+		if m.apart != c.fresh {
+			t.Errorf("%s: timed apart: %v", c.name, m.apart)
 		}
 		last := f.requests[len(f.requests)-1]
-		if c.fresh && (last.Window != 1 || last.Sparse || last.Calls > m.mostCalls()) {
+		if c.fresh && (last.Window != last.Copies || last.Sparse || last.Calls > m.mostCalls()) {
 			t.Errorf("%s: the last request is %+v", c.name, last)
+		}
+	}
+}
+
+// TestProveLate: honest code whose first calls are late now and then, because of what else the machine does, is not taken for code that reuses
+// results, and most of the code is whose first calls are late most of the time.
+func TestProveLate(t *testing.T) {
+	for _, c := range []struct {
+		late        float64 // share of the requests in which the first calls are late
+		least, most int     // of 200 proofs
+	}{{0, 0, 0}, {0.1, 0, 0}, {lateHonest, 0, 0}, {lateReusing, 170, 200}, {0.9, 196, 200}, {1, 200, 200}} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		f := &fake{seconds: 1e-7, idle: 1e-7, timing: func(_ worker.TimeRequest, got *worker.Timing) {
+			got.Each, got.First = 1e-7, 2e-7
+			if rng.Float64() < c.late {
+				got.First = 2e-6
+			}
+		}}
+		m := newFakeMeter(f, 0)
+		proven := 0
+		for range 200 {
+			yes, err := m.proveLate(t.Context(), 1, worker.CPU)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if yes {
+				proven++
+			}
+		}
+		if proven < c.least || proven > c.most {
+			t.Errorf("late in %g of the requests: %d of 200 are proven, want %d to %d", c.late, proven, c.least, c.most)
 		}
 	}
 }
@@ -107,7 +144,7 @@ func TestEvidence(t *testing.T) {
 	meterOf := func() (*meter, *fake) {
 		f := &fake{seconds: 1e-3}
 		m := newFakeMeter(f, 0)
-		m.variants = &variants{cases: []Case{one, one}, vary: true}
+		m.variants = &variants{cases: []Case{one, one}, differ: true}
 		if err := mapCase(f, one); err != nil {
 			t.Fatal(err)
 		}
@@ -191,6 +228,50 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// TestVerifyKnown: where buffers are large, further calls are made on variants with a known reference, so that a candidate whose first
+// call is right is found out by the next ones.
+func TestVerifyKnown(t *testing.T) {
+	one, right, wrong := copying()
+	for _, c := range []struct {
+		name                      string
+		large, vary, slow, behind bool
+		taken, known              int // requests of the meter, and those for calls on known variants
+	}{
+		{"large", true, true, false, false, 40, leastAfresh},
+		{"large and slow", true, true, true, false, 40, 2},
+		{"stopped after one call", true, true, false, false, 1, 1},
+		{"small", false, true, false, false, 40, 0},
+		{"nothing varies", true, false, false, false, 40, 0},
+		{"slow and behind", true, true, true, true, 40, 0},
+	} {
+		known := 0
+		f := &fake{seconds: 1e-3, timing: func(q worker.TimeRequest, got *worker.Timing) {
+			if !q.Known {
+				return
+			}
+			known++
+			if q.Calls != 1 || q.Samples != 1 {
+				t.Errorf("%s: the request is %+v", c.name, q)
+			}
+			wrote := wrong
+			if known < c.known {
+				wrote = right
+			}
+			got.Evidence = []worker.Evidence{{Variant: 1, Given: [][]byte{right, nil}, Wrote: [][]byte{nil, wrote}}}
+		}}
+		m := newFakeMeter(f, 0)
+		m.variants = &variants{cases: []Case{one, one}, differ: c.vary}
+		m.large, m.taken, m.evidence.whole = c.large, c.taken, 1
+		if c.slow {
+			m.perCall = 2 * timing.Slow
+		}
+		r := kernels.AsRejection(m.verifyTimed(t.Context(), c.behind))
+		if known != c.known || (r != nil) != (c.known > 0) || r != nil && r.Status != space.WrongAnswer {
+			t.Errorf("%s: %v after %d calls on known variants, want %d", c.name, r, known, c.known)
+		}
+	}
+}
+
 // TestKeepEvidence: calls are kept with the same chance, and no more of them than there is room for.
 func TestKeepEvidence(t *testing.T) {
 	var first, last int
@@ -241,8 +322,20 @@ func TestVariants(t *testing.T) {
 		want   int
 	}{{10, true, 3}, {smallVariants, true, 3}, {smallVariants + 1, true, 2}, {10, false, 1}} {
 		v, err := newVariants(1, draw(c.size, c.varies), nil)
-		if err != nil || len(v.cases) != c.want || v.vary != c.varies || v.cases[0].Inputs == nil {
-			t.Errorf("%+v: %d variants, %v, %v", c, len(v.cases), v.vary, err)
+		if err != nil || len(v.cases) != c.want || v.differ != c.varies || v.cases[0].Inputs == nil {
+			t.Errorf("%+v: %d variants, %v, %v", c, len(v.cases), v.differ, err)
+		}
+	}
+	// Further contents are drawn within bounds of their number and of their bytes.
+	for _, c := range []struct{ size, want int }{{4, mostContents}, {512, mostContents}, {2048, contentsBytes / 2048}, {16 << 10, contentsBytes / (16 << 10)}, {1 << 20, 8}, {6 << 20, 3}} {
+		drawn := 0
+		_, err := newVariants(1, draw(c.size, true), func(seed uint64) ([][]byte, error) {
+			drawn++
+			one, err := draw(c.size, true)(seed)
+			return one.Inputs, err
+		})
+		if got := drawn - 1 + manyVariants; err != nil || got != c.want { // one is drawn to see whether they differ
+			t.Errorf("inputs of %d bytes have %d contents, want %d: %v", c.size, got, c.want, err)
 		}
 	}
 	// Inputs with few contents are the same for some seeds; the variants differ nonetheless.
@@ -251,7 +344,7 @@ func TestVariants(t *testing.T) {
 			return Case{Buffers: []Buffer{{"x", U8, 1, In}}, Inputs: [][]byte{{byte(seed % 3 / 2)}}}, nil
 		}
 		v, err := newVariants(seed, few, func(seed uint64) ([][]byte, error) { c, err := few(seed); return c.Inputs, err })
-		if err != nil || !v.vary || len(v.cases) != manyVariants {
+		if err != nil || !v.differ || len(v.cases) != manyVariants {
 			t.Errorf("seed %d: %d variants, %v", seed, len(v.cases), err)
 		}
 	}
@@ -305,7 +398,7 @@ func TestRevisit(t *testing.T) {
 		f.call = func() { copy(f.outputs[1], right) }
 		m := newFakeMeter(f, 0)
 		m.bytes = 16 << 10
-		m.variants = &variants{cases: []Case{one, one}, vary: true}
+		m.variants = &variants{cases: []Case{one, one}, differ: true}
 		if err := mapCase(f, one); err != nil {
 			t.Fatal(err)
 		}

@@ -143,7 +143,7 @@ func (w *watch) probe(ctx context.Context, h *Host, tools *cc.Toolchain) (stop f
 	if err != nil {
 		return nil, err
 	}
-	o := worker.Options{Core: h.core, Executable: h.options.Executable}
+	o := worker.Options{Core: h.timingCore(), Executable: h.options.Executable}
 	if o.Harness, err = buildHarness(ctx, tools); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ type Quantised struct {
 }
 
 func (q Quantised) product() Product {
-	return Product{A: ElemS8, W: ElemS8, C: ElemF32, Transposed: true, Packed: q.Packed}
+	return Product{A: ElemS8, W: ElemS8, C: ElemS32, Transposed: true, Packed: q.Packed}
 }
 
 // nameDNNL is what users call oneDNN.
@@ -86,5 +86,5 @@ func (p Library) Quantised(q Quantised, threads int) native.Source {
 // QuantisedPacker returns what lays out the weights of a quantised product.
 func (p Library) QuantisedPacker(host *native.Host, q Quantised) Packer {
 	q.Packed = true
-	return packBy(host, p.matmul("matmul_pack", matmulCall{Product: q.product(), Threads: 1, Quantised: true, Relu: q.Relu}), "oneDNN has no layout for these weights")
+	return packBy(host, p.matmul("matmul_pack", matmulCall{Product: q.product(), Threads: 1}), "oneDNN has no layout for these weights")
 }

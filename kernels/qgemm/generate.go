@@ -50,9 +50,12 @@ type knobs struct {
 	// Stored is what is added to quants before they are stored.
 	Stored int
 	Tile   bool // matrix tiles multiply
-	Late   bool // scales of blocks of activations are multiplied once for a block, and not with each sub-block
-	Apart  bool // so are those of weights and minima, whose sums stay apart
-	Placed bool // upper nibbles are multiplied where they are, and their sums shifted
+	// Overlap: matrix tiles make the products of the next weights while the sums of others are added to the results.
+	Overlap  bool
+	Unpacked bool // the quants of a panel are made bytes once, for all tiles of a block of rows
+	Late     bool // scales of blocks of activations are multiplied once for a block, and not with each sub-block
+	Apart    bool // so are those of weights and minima, whose sums stay apart
+	Placed   bool // upper nibbles are multiplied where they are, and their sums shifted
 
 	Chunks       int
 	SplitColumns bool
@@ -78,6 +81,8 @@ func (g *Spec) knobs(p space.Point) knobs {
 	}
 	if k.Tile = u.Name == cgen.AMXInt8; k.Tile {
 		k.MR *= tileRows
+		k.Overlap = p.Str("overlap") == yes
+		k.Unpacked = g.weights.Bits < 8 && p.Str("unpack") == unpackPanel
 	}
 	if k.Signed = signed(g.weights, u); !k.Signed {
 		k.Stored = g.weights.Center
@@ -115,14 +120,11 @@ func (g *generator) piece(names ...string) {
 
 func (g *generator) file() {
 	g.Comment("qgemm, format=%s: %s", g.weights.Name, g.p.Key())
-	g.Line("#include <float.h>")
-	g.Line("#include <stdint.h>")
-	g.Line("#include <stdlib.h>")
-	g.Blank()
 	if g.p.Str("form") == formPlain {
-		g.piece("sizes", "scratch", "quantise", "half", "quants_of", "bytes_of", "scales_of", "plain")
+		g.plainText()
 		return
 	}
+	g.includes()
 	parallel := g.workers(g.p) > 1
 	if parallel {
 		g.Text(cgen.Crew(g.p).Text())
@@ -136,6 +138,9 @@ func (g *generator) file() {
 			g.Text(cgen.Tiles())
 		}
 		g.piece("sizes", "types", "dot", "narrow", "job", "scratch", "sides", "describe", "quantise block", "quantise_tile", "quants_of", "bytes_of")
+		if g.Unpacked {
+			g.unpack()
+		}
 		g.tile()
 	}
 	g.multiply()
@@ -147,6 +152,20 @@ func (g *generator) file() {
 	if !g.Rows {
 		g.piece("tune_pack")
 	}
+}
+
+// includes writes the headers that all forms need.
+func (g *generator) includes() {
+	g.Line("#include <float.h>")
+	g.Line("#include <stdint.h>")
+	g.Line("#include <stdlib.h>")
+	g.Blank()
+}
+
+// plainText writes the plain loops.
+func (g *generator) plainText() {
+	g.includes()
+	g.piece("sizes", "scratch", "quantise", "half", "quants_of", "bytes_of", "scales_of", "plain")
 }
 
 // each calls f for each panel of a tile.
@@ -180,7 +199,11 @@ func (g *generator) addBlock(r, v int) {
 // tile writes the product of a tile of activations and NR panels.
 func (g *generator) tile() {
 	g.Comment("tile multiplies tile t with the panels from p on. Panels that do not exist are the last one, and are not stored.")
-	g.Func("static void tile(const struct job *j, int64_t t, int64_t p)")
+	quants := ""
+	if g.Unpacked {
+		quants = ", const uint8_t *quants"
+	}
+	g.Func("static void tile(const struct job *j, int64_t t, int64_t p%s)", quants)
 	g.Line("const word *a = j->rows + t * MR * (j->k / 4);")
 	g.Line("const float *d = j->d + t * MR * j->blocks;")
 	switch {
@@ -193,19 +216,20 @@ func (g *generator) tile() {
 		g.tileBuffers()
 	}
 	g.each(func(v int) {
-		at := "p"
-		if v > 0 {
-			at = fmt.Sprintf("(p + %d < j->panels ? p + %d : j->panels - 1)", v, v)
+		if g.Unpacked {
+			g.Line("const uint8_t *q%d = quants + %d * j->k * LANES;", v, v)
+			g.scalesOfPanel(v)
+		} else {
+			g.panel(v)
+			g.Line("const uint8_t *s%d = w%d + j->low_bytes + j->high_bytes;", v, v)
 		}
-		g.Line("const uint8_t *w%d = j->w + %s * j->panel_bytes;", v, at)
-		if g.HighBits > 0 {
-			g.Line("const uint8_t *h%d = w%d + j->low_bytes;", v, v)
-		}
-		g.Line("const uint8_t *s%d = w%d + j->low_bytes + j->high_bytes;", v, v)
 		for r := range g.MR {
 			g.Line("vec c%d_%d = { 0 };", r, v)
 		}
 	})
+	if g.Overlap {
+		g.firstTiles()
+	}
 	g.Open("for (int64_t b = 0; b < j->blocks; b++)")
 	if g.Whole {
 		g.blockScales()
@@ -235,6 +259,27 @@ func (g *generator) tile() {
 	g.EndFunc()
 }
 
+// panelAt is the number of a panel of a group of NR, and that of the last panel where there is none.
+func panelAt(v int) string {
+	if v == 0 {
+		return "p"
+	}
+	return fmt.Sprintf("(p + %d < j->panels ? p + %d : j->panels - 1)", v, v)
+}
+
+// panel declares where the quants of a panel are.
+func (g *generator) panel(v int) {
+	g.Line("const uint8_t *w%d = j->w + %s * j->panel_bytes;", v, panelAt(v))
+	if g.HighBits > 0 {
+		g.Line("const uint8_t *h%d = w%d + j->low_bytes;", v, v)
+	}
+}
+
+// scalesOfPanel declares where the scales of a panel are.
+func (g *generator) scalesOfPanel(v int) {
+	g.Line("const uint8_t *s%d = j->w + %s * j->panel_bytes + j->low_bytes + j->high_bytes;", v, panelAt(v))
+}
+
 // blockScales reads what all sub-blocks of a block share, and where their scales are.
 func (g *generator) blockScales() {
 	bytes := "SUBS"
@@ -255,17 +300,24 @@ func (g *generator) subs() int { return 32 / g.Sub }
 
 // part writes the products of 32 weights along k.
 func (g *generator) part() {
-	if g.Tile {
+	switch {
+	case g.Overlap:
+		g.overlappedPart()
+	case g.Tile:
 		g.tilePart()
-	} else {
+	default:
 		g.vectorPart()
 	}
-	if ahead := g.p.Int("ahead"); ahead > 0 {
-		g.each(func(v int) {
-			for at := 0; at < g.lowStep(); at += 64 {
-				g.Line("__builtin_prefetch(w%d + %d);", v, ahead+at)
-			}
-		})
+	if !g.Unpacked {
+		g.each(g.prefetch)
+	}
+}
+
+// prefetch asks for the low bits of 32 weights of a panel that are used later.
+func (g *generator) prefetch(v int) {
+	ahead := g.p.Int("ahead")
+	for at := 0; ahead > 0 && at < g.lowStep(); at += 64 {
+		g.Line("__builtin_prefetch(w%d + %d);", v, ahead+at)
 	}
 }
 
@@ -424,21 +476,53 @@ func (g *generator) lowStep() int {
 
 // advance moves behind 32 weights.
 func (g *generator) advance() {
-	g.each(func(v int) {
-		g.Line("w%d += %d;", v, g.lowStep())
-		if g.HighBits > 0 {
-			g.Line("h%d += %d;", v, g.HighBits*g.Bytes)
-		}
-		if g.Whole {
-			g.Line("f%d += %d * LANES;", v, g.subs())
-		}
-	})
-	g.Line("a += 8 * MR;")
+	if g.Overlap {
+		g.Open("if (--left > 0)")
+		g.advanceQuants()
+		g.Close()
+		g.each(g.advanceFactor)
+	} else {
+		g.each(func(v int) {
+			g.advanceBytes(v)
+			g.advanceFactor(v)
+		})
+		g.Line("a += 8 * MR;")
+	}
 	switch {
 	case g.Mins:
 		g.Line("sums += %d * MR;", g.subs())
 	case g.Starts():
 		g.Line("start += %d * MR;", g.subs())
+	}
+}
+
+// advanceQuants moves behind the quants of 32 weights, and behind as many activations.
+func (g *generator) advanceQuants() {
+	g.each(g.advanceBytes)
+	g.Line("a += 8 * MR;")
+}
+
+// advanceBytes moves behind the quants of a panel where it is read.
+func (g *generator) advanceBytes(v int) {
+	if g.Unpacked {
+		g.Line("q%d += 32 * LANES;", v)
+	} else {
+		g.advancePanel(v)
+	}
+}
+
+// advancePanel moves behind the quants of a panel.
+func (g *generator) advancePanel(v int) {
+	g.Line("w%d += %d;", v, g.lowStep())
+	if g.HighBits > 0 {
+		g.Line("h%d += %d;", v, g.HighBits*g.Bytes)
+	}
+}
+
+// advanceFactor moves behind the factors of the sub-blocks of 32 weights of a panel.
+func (g *generator) advanceFactor(v int) {
+	if g.Whole {
+		g.Line("f%d += %d * LANES;", v, g.subs())
 	}
 }
 
@@ -474,6 +558,9 @@ func (g *generator) multiply() {
 	if g.Tile {
 		g.configure()
 	}
+	if g.Unpacked {
+		g.Line("uint8_t *quants = reserve(0, NR * j->k * LANES);")
+	}
 	first, last := "t0", "t1"
 	mc := g.p.Int("mc")
 	if mc > 0 {
@@ -482,22 +569,40 @@ func (g *generator) multiply() {
 		g.Line("const int64_t stop = t1 - block > %d ? block + %d : t1;", tiles, tiles)
 		first, last = "block", "stop"
 	}
-	tiles := fmt.Sprintf("for (int64_t t = %s; t < %s; t++)", first, last)
-	const panels = "for (int64_t p = p0; p < p1; p++)"
-	call := "tile(j, t, p * NR);"
-	if g.Rows {
-		call = "tile(j, t, p);"
-	}
-	if g.p.Str("order") == orderRows {
-		g.Nested(tiles, panels, call)
-	} else {
-		g.Nested(panels, tiles, call)
-	}
+	g.blockOfRows(first, last)
 	if mc > 0 {
 		g.Close()
 	}
 	if g.Tile {
 		g.Line("tile_restore(&callers);")
 	}
+	if g.Unpacked {
+		g.Line("give_back(0, quants);")
+	}
 	g.EndFunc()
+}
+
+// blockOfRows writes the loops over the tiles of a block of rows and over the panels.
+func (g *generator) blockOfRows(first, last string) {
+	tiles := fmt.Sprintf("for (int64_t t = %s; t < %s; t++)", first, last)
+	const panels = "for (int64_t p = p0; p < p1; p++)"
+	call := "tile(j, t, p * NR);"
+	switch {
+	case g.Rows:
+		call = "tile(j, t, p);"
+	case g.Unpacked:
+		g.Open(panels)
+		g.Line("unpack(j, p * NR, quants);")
+		g.Line("%s", tiles)
+		g.In()
+		g.Line("tile(j, t, p * NR, quants);")
+		g.Out()
+		g.Close()
+		return
+	}
+	if g.p.Str("order") == orderRows {
+		g.Nested(tiles, panels, call)
+	} else {
+		g.Nested(panels, tiles, call)
+	}
 }

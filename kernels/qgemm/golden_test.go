@@ -25,6 +25,7 @@ func TestGolden(t *testing.T) {
 		{"minima", "m=40,n=64,k=512,format=q5_k", map[string]any{"form": formPanels, "isa": cgen.AVXVNNI, "mr": 1, "nr": 1, "chains": 2, "mc": 16, "order": orderRows}},
 		{"rows", "m=4,n=64,k=512,format=q5_0", map[string]any{"form": formRows, "isa": cgen.AVX512VNNI, "mr": 2, "nr": 2}},
 		{"tiles", "m=16,n=64,k=512,format=q6_k", map[string]any{"form": formPanels, "isa": cgen.AMXInt8, "mr": 1, "nr": 1}},
+		{"tilesahead", "m=40,n=64,k=512,format=q4_0", map[string]any{"form": formPanels, "isa": cgen.AMXInt8, "mr": 1, "nr": 1, "overlap": yes, "unpack": unpackPanel}},
 		{"wholerows", "m=4,n=64,k=512,format=q5_k", map[string]any{"form": formRows, "isa": cgen.F16C, "mr": 1, "nr": 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

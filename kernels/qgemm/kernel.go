@@ -14,7 +14,6 @@ import (
 	"tune/kernels/gguf"
 	"tune/kernels/native"
 	"tune/kernels/native/cgen"
-	"tune/space"
 )
 
 // Bounds of a shape. Sums of products stay far from the limits of 32 bits, because each is of a sub-block. The head of a language model has
@@ -144,10 +143,9 @@ type Spec struct {
 	cache   string
 	machine native.Machine
 
-	space   *space.Space
-	presets []kernels.Preset
-	inputs  cases
-	varied  cases // those that candidates are timed on
+	native.Choices
+	inputs cases
+	varied cases // those that candidates are timed on
 }
 
 // NewSpec makes the family of a shape on a machine. It fails where the shape has too many elements, or where its rows are no whole
@@ -176,20 +174,11 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 			return nil, kernels.BadShape("weights=%s: %v", plain.Line(text), err)
 		}
 	}
-	if g.space, err = g.newSpace(); err != nil {
-		return nil, err
-	}
-	if g.presets, err = g.newPresets(); err != nil {
+	if err := g.Choose(g.newSpace, g.newPresets); err != nil {
 		return nil, err
 	}
 	return g, nil
 }
-
-// Space returns the points of the shape on this machine.
-func (g *Spec) Space() *space.Space { return g.space }
-
-// Presets returns the baseline and the documented points to start from.
-func (g *Spec) Presets() []kernels.Preset { return g.presets }
 
 // Sizes returns the operands, the weights in the largest layout, and what is kept of them for a seed: the operands, the weights in each
 // layout, their quants, scales and sums, and the reference of what is compared one by one.

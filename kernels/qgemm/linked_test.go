@@ -3,6 +3,7 @@ package qgemm
 import (
 	"testing"
 
+	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
 )
 
@@ -21,5 +22,24 @@ func TestLinked(t *testing.T) {
 		case "rows":
 			nativetest.Linked(t, g, p.Point, nativetest.AsLibrary)
 		}
+	}
+}
+
+// TestLinkage: code for linking is right at shapes that it was not generated for, with weights in its own layout.
+func TestLinkage(t *testing.T) {
+	for _, format := range []string{"q4_0", "q5_1", "q8_0", "q4_k", "q6_k"} {
+		t.Run(format, func(t *testing.T) {
+			nativetest.Linkage(t, func(shape string) *Spec { return here(t, shape+",format="+format) }, "m=20,n=100,k=1024", "m=1,n=7,k=256", "m=37,n=33,k=512")
+		})
+	}
+}
+
+// TestUnknownLayout: code for a layout that no point takes is no code of this shape.
+func TestUnknownLayout(t *testing.T) {
+	problem := nativetest.Problem(t, here(t, "m=2,n=8,k=32").Linked())
+	pack := &native.Pack{Name: "another one"}
+	pack.Argument = "w"
+	if _, err := problem.PointOf(native.Source{Pack: pack}); err == nil || err.Error() != "no point takes argument w as another one" {
+		t.Error(err)
 	}
 }

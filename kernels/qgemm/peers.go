@@ -17,7 +17,7 @@ func (g *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) 
 			if t.Name != g.weights.Name {
 				continue
 			}
-			plain := g.presets[0].Point
+			plain := g.Presets()[0].Point
 			wrap, err := peers.WrapAs(p.Host(), peerSpec{g}, plain)
 			if err != nil {
 				return nil, err

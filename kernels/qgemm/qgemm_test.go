@@ -38,9 +38,9 @@ func here(t testing.TB, shape string) *Spec {
 }
 
 func TestConformance(t *testing.T) {
-	for _, shape := range []string{"m=7,n=90,k=96,format=q5_0", "m=3,n=41,k=512,format=q6_k,threads=3"} {
+	for i, shape := range []string{"m=7,n=90,k=96,format=q5_0", "m=3,n=41,k=512,format=q6_k,threads=3"} {
 		t.Run(shape, func(t *testing.T) {
-			nativetest.Run(t, here(t, shape), nativetest.Options{Points: 3, Beyond: 0.01})
+			nativetest.Run(t, here(t, shape), nativetest.Options{Points: 2 - i, Beyond: 0.01, Quick: i > 0})
 		})
 	}
 }
@@ -54,7 +54,7 @@ func TestFormats(t *testing.T) {
 	}
 	for i, name := range formatNames() {
 		g := here(t, fmt.Sprintf("m=5,n=37,k=768,format=%s", name))
-		nativetest.Right(t, g, g.Presets()[0].Point, 1)
+		nativetest.Right(t, g, g.Presets()[0].Point, 1, nativetest.Quick)
 		for j, in := range instructionSets(g.machine) {
 			panels := maps.Clone(turns[(i+j)%len(turns)])
 			panels["form"] = formPanels
@@ -77,7 +77,7 @@ func TestFormats(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				nativetest.Right(t, g, p, 1)
+				nativetest.Right(t, g, p, 1, nativetest.Quick)
 			}
 		}
 	}
@@ -250,7 +250,7 @@ func TestWrongCode(t *testing.T) {
 				t.Fatalf("the code has no %q:\n%s", m.old, src.Text)
 			}
 			src.Text = strings.ReplaceAll(src.Text, m.old, m.new)
-			err = nativetest.Problem(t, g).Wrap(src, p).Check(t.Context(), 5)
+			err = nativetest.Problem(t, g).Wrap(nativetest.Quick(src), p).Check(t.Context(), 5)
 			if r := kernels.AsRejection(err); r == nil || r.Status != space.WrongAnswer {
 				t.Errorf("%v, want a wrong answer", err)
 			}

@@ -31,9 +31,17 @@ const (
 	nibblesShifted = "shifted"
 	nibblesPlaced  = "placed"
 
+	no, yes = "no", "yes"
+
+	unpackPart  = "part"
+	unpackPanel = "panel"
+
 	nestPanels = "panels"
 	nestGroups = "groups"
 )
+
+// mostRows is the largest block of rows of A.
+const mostRows = 256
 
 // rowBytes is the size of a vector in the form rows: the 32 quants of a block, or of a part of one.
 const rowBytes = 32
@@ -95,7 +103,7 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		space.Range("mr", 1, min(16, max(g.m, 1))).If(vectors).Describe(rowsOfTile),
 		space.Range("nr", 1, 6).If(vectors).Describe("panels, or rows, of W that are read side by side"),
 		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(vectors).Describe("bytes of W between what is used and what is prefetched; 0 is no prefetch"),
-		space.Ints("mc", cgen.Blocks(g.m, 16, 32, 64, 128, 256)...).If(vectors).Describe("rows of A in a block, up to a whole tile; 0 is all"),
+		space.Ints("mc", cgen.Blocks(g.m, 16, 32, 64, 128, mostRows)...).If(vectors).Describe("rows of A in a block, up to a whole tile; 0 is all"),
 		space.Enum("order", orderColumns, orderRows).If(vectors).
 			Describe("outer loop in a block: over W, which stays in the cache, or over tiles"),
 	)
@@ -114,6 +122,8 @@ func (g *Spec) newSpace() (*space.Space, error) {
 	}
 	parameters = append(parameters, g.lateParameters(panels, vectorPanels, dots)...)
 	if g.hasTiles() {
+		more, rule := g.matrixParameters()
+		parameters, constraints = append(parameters, more...), append(constraints, rule...)
 		constraints = append(constraints, fmt.Sprintf("isa != 'amxint8' || form == 'panels' && mr <= %d && mr * nr + mr + nr <= %d", cgen.Ceil(g.m, tileRows), maxTiles))
 	}
 	if g.repack && slices.Contains(dots, cgen.AVX512VNNI) {
@@ -154,6 +164,19 @@ func (g *Spec) lateParameters(panels, vectorPanels string, dots []string) (out [
 	return out
 }
 
+// matrixParameters are those that only matrix tiles have, and the constraints of these.
+func (g *Spec) matrixParameters() (out []space.Parameter, constraints []string) {
+	const matrix = "form == 'panels' && isa == 'amxint8'"
+	out = append(out, space.Enum("overlap", no, yes).If(matrix).
+		Describe("whether matrix tiles make the products of the next weights while the sums of others are added to the results"))
+	if g.weights.Bits < 8 {
+		out = append(out, space.Enum("unpack", unpackPart, unpackPanel).If(matrix).
+			Describe("quants become bytes 32 at a time for each tile, or a panel at a time for all tiles of a block"))
+		constraints = append(constraints, "unpack != 'panel' || order == 'columns'")
+	}
+	return out, constraints
+}
+
 // streamRows is up to how many rows of A the weights take longer to read than to multiply.
 const streamRows = 4
 
@@ -167,6 +190,25 @@ func evenRows(m, least, most int) int {
 		}
 	}
 	return best
+}
+
+// tileStart returns the values to start from with matrix tiles: two panels share the loads of A, and the next products are made while the
+// sums of the last ones are added up.
+func (g *Spec) tileStart() map[string]any {
+	values := map[string]any{"form": formPanels, "isa": cgen.AMXInt8, "mr": 1, "nr": 2, "overlap": yes}
+	if g.m > tileRows && g.weights.Bits < 8 {
+		values["unpack"] = unpackPanel
+	}
+	if block := min(cgen.TileBlock(g.k), mostRows); g.m > block {
+		values["mc"] = block
+	}
+	if g.m <= fewRows {
+		values["ahead"] = 1024 // the weights come from memory
+	}
+	if g.weights.Whole {
+		values["scaling"] = scalingBlocks
+	}
+	return values
 }
 
 // newPresets makes the baseline and the points to start from.
@@ -217,12 +259,12 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		list = append(list, preset{"panels", "interleaved rows, a tile that fills the registers of the best instruction set", with(tile)})
 	}
 	if g.hasTiles() {
-		tile := map[string]any{"form": formPanels, "isa": cgen.AMXInt8, "mr": 1, "nr": 2}
+		tile := g.tileStart()
 		list = append(list, preset{"tiles", "interleaved rows, products by matrix tiles", with(tile)})
 	}
 	var out []kernels.Preset
 	for _, l := range list {
-		p, err := g.space.Make(l.values)
+		p, err := g.Space().Make(l.values)
 		if err != nil {
 			return nil, fmt.Errorf("preset %s: %w", l.name, err)
 		}

@@ -30,7 +30,7 @@ func emulated(t *testing.T, g *Spec, p space.Point) native.Source {
 		t.Fatal(err)
 	}
 	src.Compiler = here.Compilers[0]
-	f := cgen.Flags{Arch: here.Arch, Std: "gnu11", Opt: "O1", ISA: cgen.AVX512VNNI, Threads: g.workers(p) > 1, Contract: cgen.ContractFast, Wide: true}
+	f := cgen.Flags{Arch: here.Arch, Std: "gnu11", Opt: "Og", ISA: cgen.AVX512VNNI, Threads: g.workers(p) > 1, Contract: cgen.ContractFast, Wide: true}
 	src.Flags = append(f.List(), cgen.TilesEmulated)
 	return src
 }
@@ -46,7 +46,8 @@ func tilePoint(t *testing.T, g *Spec, values map[string]any) space.Point {
 	return p
 }
 
-// TestTiles: the code for matrix tiles is right in an emulation, for each format and size of a tile.
+// TestTiles: the code for matrix tiles is right in an emulation, for each format and size of a tile, and with each way to order the work. The
+// ways take turns.
 func TestTiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	sizes := []map[string]any{{"mr": 1, "nr": 1}, {"mr": 2, "nr": 2, "mc": 32}, {"mr": 1, "nr": 3, "order": orderRows}, {"mr": 3, "nr": 1, "ahead": 512}, {"mr": 2, "nr": 1}}
@@ -63,13 +64,30 @@ func TestTiles(t *testing.T) {
 		if g.weights.Whole && i%2 == 1 {
 			values["scaling"] = scalingBlocks
 		}
-		p := tilePoint(t, g, values)
-		t.Run(format, func(t *testing.T) {
-			if err := nativetest.Problem(t, g).Wrap(emulated(t, g, p), p).Check(t.Context(), 1); err != nil {
-				t.Errorf("%s: %v", p.Key(), err)
+		for way, more := range g.ways(values) {
+			if _, both := g.ways(values)["both"]; both && (way == "in turn" || way == "both") != (i/2%2 == 0) {
+				continue
 			}
-		})
+			with := maps.Clone(values)
+			maps.Copy(with, more)
+			p := tilePoint(t, g, with)
+			t.Run(format+" "+way, func(t *testing.T) {
+				if err := nativetest.Problem(t, g).Wrap(emulated(t, g, p), p).Check(t.Context(), 1); err != nil {
+					t.Errorf("%s: %v", p.Key(), err)
+				}
+			})
+		}
 	}
+}
+
+// ways returns the values of the parameters that only matrix tiles have, by a name.
+func (g *Spec) ways(values map[string]any) map[string]map[string]any {
+	out := map[string]map[string]any{"in turn": {}, "overlapped": {"overlap": yes}}
+	if g.weights.Bits < 8 && values["order"] != orderRows {
+		out["unpacked"] = map[string]any{"unpack": unpackPanel}
+		out["both"] = map[string]any{"unpack": unpackPanel, "overlap": yes}
+	}
+	return out
 }
 
 // tileMutations are mistakes that tiles invite: format, text and what replaces it.
@@ -88,27 +106,43 @@ var tileMutations = []struct{ name, format, old, new string }{
 	{"a sub-block of 32", "q6_k", "? SUB / 4 :", "? 8 :"},
 }
 
+// overlapMutations are mistakes that products ahead of their additions and quants unpacked ahead invite.
+var overlapMutations = []struct{ name, format, old, new string }{
+	{"the half that is being written", "q4_0", "load(products[now]", "load(products[now ^ 1]"},
+	{"the same half for ever", "q4_0", "now ^= 1;", ""},
+	{"one step too few", "q4_0", "left = j->k / 32 - 1;", "left = j->k / 32 - 2;"},
+	{"quants of the panel before", "q4_0", "quants + 1 * j->k * LANES", "quants + 0 * j->k * LANES"},
+	{"panels unpacked once", "q4_0", "unpack(j, p * NR, quants);", "if (p == p0) unpack(j, p * NR, quants);"},
+	{"the second sub-block over the first", "q6_k", "products[now ^ 1][4]", "products[now ^ 1][0]"},
+}
+
 // TestWrongTiles: the mistakes are found by the check in the emulation: wrong answers, or the abort of an instruction that would fault.
 func TestWrongTiles(t *testing.T) {
 	specs := map[string]*Spec{}
-	for _, m := range tileMutations {
-		g := specs[m.format]
+	find := func(name, format, old, with string, values map[string]any) {
+		g := specs[format]
 		if g == nil {
-			g = specOn(t, tileMachine, "m=40,n=50,k=512,format="+m.format)
-			specs[m.format] = g
+			g = specOn(t, tileMachine, "m=40,n=50,k=512,format="+format)
+			specs[format] = g
 		}
-		p := tilePoint(t, g, map[string]any{"mr": 2, "nr": 2})
-		t.Run(m.name, func(t *testing.T) {
+		p := tilePoint(t, g, values)
+		t.Run(name, func(t *testing.T) {
 			src := emulated(t, g, p)
-			if !strings.Contains(src.Text, m.old) {
-				t.Fatalf("the code has no %q:\n%s", m.old, src.Text)
+			if !strings.Contains(src.Text, old) {
+				t.Fatalf("the code has no %q:\n%s", old, src.Text)
 			}
-			src.Text = strings.ReplaceAll(src.Text, m.old, m.new)
+			src.Text = strings.ReplaceAll(src.Text, old, with)
 			err := nativetest.Problem(t, g).Wrap(src, p).Check(t.Context(), 5)
 			if r := kernels.AsRejection(err); r == nil || r.Status != space.WrongAnswer && r.Status != space.Crashed {
 				t.Errorf("%v, want a wrong answer or a crash", err)
 			}
 		})
+	}
+	for _, m := range tileMutations {
+		find(m.name, m.format, m.old, m.new, map[string]any{"mr": 2, "nr": 2})
+	}
+	for _, m := range overlapMutations {
+		find(m.name, m.format, m.old, m.new, map[string]any{"mr": 2, "nr": 2, "overlap": yes, "unpack": unpackPanel})
 	}
 }
 
@@ -116,6 +150,10 @@ func TestWrongTiles(t *testing.T) {
 func TestTilesCompile(t *testing.T) {
 	for _, format := range []string{"q8_0", "q5_k"} {
 		g := specOn(t, tileMachine, "m=40,n=64,k=256,format="+format)
-		nativetest.Compiles(t, g, []space.Point{tilePoint(t, g, map[string]any{"mr": 2, "nr": 2})})
+		points := []space.Point{tilePoint(t, g, map[string]any{"mr": 2, "nr": 2})}
+		for _, more := range g.ways(nil) {
+			points = append(points, tilePoint(t, g, more))
+		}
+		nativetest.Compiles(t, g, points)
 	}
 }

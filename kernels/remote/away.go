@@ -106,7 +106,7 @@ func (p *away) readTraits(knew *openedKernel) (t kernels.Traits, err error) {
 	if knew.Lacks != nil {
 		var lacks []string
 		for _, l := range knew.Lacks {
-			lacks = append(lacks, fmt.Sprintf("on %s: %s", workerName(p.t.info.Name), plain.Clip(plain.Line(l), 300)))
+			lacks = append(lacks, fmt.Sprintf("on %s: %s", workerName(p.t.Info().Name), plain.Clip(plain.Line(l), 300)))
 		}
 		t.Lacks = func() []string { return lacks }
 	}
@@ -195,7 +195,7 @@ func (p *away) buildAt(ctx context.Context, point space.Point, fidelity int) (ke
 func (p *away) threads(point space.Point) (n int, err error) {
 	const most = 1 << 20
 	if _, _, err = p.t.anew(p.t.ctx, call{Do: doThreads, Key: point.Key()}, &n); err == nil && (n < 1 || n > most) {
-		err = fmt.Errorf("%s says that a point has %d threads", workerName(p.t.info.Name), n)
+		err = fmt.Errorf("%s says that a point has %d threads", workerName(p.t.Info().Name), n)
 	}
 	return n, err
 }
@@ -208,7 +208,7 @@ func (p *away) weak(ctx context.Context, seeds []uint64) ([]space.WeakOutput, er
 	}
 	for _, l := range list {
 		if !l.Valid() || plain.Line(l.Output) != l.Output || len(l.Output) > mostName {
-			return nil, fmt.Errorf("%s says of the checks of an output what makes no sense", workerName(p.t.info.Name))
+			return nil, fmt.Errorf("%s says of the checks of an output what makes no sense", workerName(p.t.Info().Name))
 		}
 	}
 	return list, nil
@@ -223,7 +223,7 @@ func (p *away) settle(ctx context.Context, seed uint64) error {
 	}
 	presets, err := p.readPresets(list)
 	if err != nil {
-		return fmt.Errorf("%s: %w", workerName(p.t.info.Name), err)
+		return fmt.Errorf("%s: %w", workerName(p.t.Info().Name), err)
 	}
 	p.t.mu.Lock()
 	p.t.repeat = []call{c}
@@ -260,7 +260,7 @@ func (p *away) compare(ctx context.Context, baseline kernels.Candidate, finalist
 		return kernels.Final{}, err
 	}
 	if err := out.check(len(finalists)); err != nil {
-		return kernels.Final{}, fmt.Errorf("%s: its comparison makes no sense: %w", workerName(p.t.info.Name), err)
+		return kernels.Final{}, fmt.Errorf("%s: its comparison makes no sense: %w", workerName(p.t.Info().Name), err)
 	}
 	for i, progress := range out.Progressed {
 		all[i].note(progress)
@@ -344,7 +344,7 @@ func candidateOf(c kernels.Candidate) (*awayCandidate, error) {
 
 // lost says that the candidate is no longer there.
 func (c *awayCandidate) lost() error {
-	return &GoneError{c.p.t.info.Name, "has begun again, and has lost the candidates that it had built"}
+	return &GoneError{c.p.t.Info().Name, "has begun again, and has lost the candidates that it had built", true}
 }
 
 // ask makes a call about the candidate.
@@ -359,7 +359,7 @@ func (c *awayCandidate) ask(ctx context.Context, about call, result any, observe
 
 // nonsense says that an answer about the candidate makes no sense.
 func (c *awayCandidate) nonsense(err error) error {
-	return fmt.Errorf("%s: its answer about a candidate makes no sense: %w", workerName(c.p.t.info.Name), err)
+	return fmt.Errorf("%s: its answer about a candidate makes no sense: %w", workerName(c.p.t.Info().Name), err)
 }
 
 // note keeps what checks have found so far.

@@ -17,10 +17,11 @@ import (
 )
 
 const (
-	announcing = 500 * time.Millisecond // how often a run is announced
-	mostErrors = 5                      // how often workers may fail to evaluate a trial before the run ends
-	mostName   = 400                    // bytes of the name of a worker
-	mostLies   = 3                      // how many useless answers a worker gives before it is set aside
+	announcing  = 500 * time.Millisecond // how often a run is announced
+	mostWaiting = 100_000                // jobs of workers that wait for a task, and tasks that are in hand
+	mostErrors  = 5                      // how often workers may fail to evaluate a trial before the run ends
+	mostName    = 400                    // bytes of the name of a worker
+	mostLies    = 3                      // how many useless answers a worker gives before it is set aside
 )
 
 // Coordinator is the evaluator of a run whose candidates workers evaluate. It is safe for concurrent use.
@@ -144,8 +145,8 @@ func (c *Coordinator) ensure(ctx context.Context) error {
 		return err
 	}
 	_, err = stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.job.Lease, MaxDeliver: -1, MaxAckPending: 100_000,
-		MemoryStorage: true,
+		Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.job.Lease, MaxDeliver: -1, MaxAckPending: mostWaiting,
+		MaxWaiting: mostWaiting, MemoryStorage: true,
 	})
 	if err != nil {
 		return err

@@ -21,7 +21,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -747,7 +746,7 @@ func BenchmarkWire(b *testing.B) {
 	}
 }
 
-// BenchmarkSleeping measures the throughput of workers whose evaluation sleeps 50 ms.
+// BenchmarkSleeping measures the throughput of workers whose evaluations sleep 50 ms, each of them.
 func BenchmarkSleeping(b *testing.B) {
 	for _, workers := range []int{1, 8} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
@@ -755,9 +754,22 @@ func BenchmarkSleeping(b *testing.B) {
 			for i := range workers {
 				f.worker(worker(fmt.Sprint("w", i), 1, func(string) error { time.Sleep(50 * time.Millisecond); return nil }))
 			}
+			for f.coord.Workers() < workers { // until all have found the run
+				evaluateMany(b, f.coord, 0, 64)
+			}
+			b.ResetTimer()
 			n := 0
 			for b.Loop() {
-				f.search(b, 64)
+				var all sync.WaitGroup
+				for i := range 64 {
+					point := bowlSpace.At(uint64(i)) // x is 0, which passes its check
+					all.Go(func() {
+						if _, err := f.coord.Evaluate(b.Context(), space.Trial{Number: 10_000 + n + i, Proposal: space.Proposal{Point: point}}); err != nil {
+							b.Error(err)
+						}
+					})
+				}
+				all.Wait()
 				n += 64
 			}
 			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "evaluations/s")
@@ -765,53 +777,28 @@ func BenchmarkSleeping(b *testing.B) {
 	}
 }
 
-// BenchmarkMany measures a coordinator with 1,000 candidates at work: of as many workers with a connection each, and of 20 workers.
+// BenchmarkMany measures a coordinator with 1,000 candidates at work, all parts in one process: of as many workers with a connection each, and of
+// 20 workers.
 func BenchmarkMany(b *testing.B) {
-	const jobs = 1000
 	for _, workers := range []int{1000, 20} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
 			f := newFarm(b, remote.Job{Lease: remote.DefaultLease})
 			for i := range workers {
-				f.worker(worker(fmt.Sprint("w", i), jobs/workers, nil))
+				f.worker(worker(fmt.Sprint("w", i), manyJobs/workers, nil))
 			}
 			n := 0
-			evaluate := func(total int) {
-				var all sync.WaitGroup
-				var next atomic.Int64
-				for range jobs {
-					all.Go(func() {
-						for i := int(next.Add(1)); i <= total; i = int(next.Add(1)) {
-							t := space.Trial{Number: n + i, Proposal: space.Proposal{Point: bowlSpace.At(uint64((n + i) % 4096))}}
-							if _, err := f.coord.Evaluate(b.Context(), t); err != nil {
-								b.Error(err)
-								return
-							}
-						}
-					})
-				}
-				all.Wait()
-				n += total
-			}
 			for f.coord.Workers() < workers { // until all have found the run
-				evaluate(jobs)
+				evaluateMany(b, f.coord, n, manyJobs)
+				n += manyJobs
 			}
-			n = 0
+			before, first := processorTime(b), n
 			b.ResetTimer()
-			before := processorTime(b)
 			for b.Loop() {
-				evaluate(10 * jobs)
+				evaluateMany(b, f.coord, n, 10*manyJobs)
+				n += 10 * manyJobs
 			}
-			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "evaluations/s")
-			b.ReportMetric(float64((processorTime(b)-before).Microseconds())/float64(n), "cpu-µs/evaluation")
+			b.ReportMetric(float64(n-first)/b.Elapsed().Seconds(), "evaluations/s")
+			b.ReportMetric(float64((processorTime(b)-before).Microseconds())/float64(n-first), "cpu-µs/evaluation")
 		})
 	}
-}
-
-// processorTime is what this process has taken of the processors. On a busy machine it says more than the clock does.
-func processorTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

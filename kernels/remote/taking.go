@@ -71,6 +71,7 @@ func (w *Worker) takeUp(s *serving) {
 	}
 	w.mu.Unlock()
 	s.users.Wait()
+	s.closePullers()
 	w.tidy(s)
 }
 
@@ -125,7 +126,7 @@ func (w *Worker) setAside(s *serving, why string) {
 func (w *Worker) connect(s *serving) (err error) {
 	for s.ctx.Err() == nil {
 		look, cancel := context.WithTimeout(s.ctx, patience)
-		s.consumer, err = w.js.Consumer(look, streamOf(s.job.ID), consumerName)
+		_, err = w.js.Consumer(look, streamOf(s.job.ID), consumerName)
 		cancel()
 		if err == nil {
 			return nil

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -30,7 +31,6 @@ const (
 // there. It is safe for concurrent use.
 type Target struct {
 	nc     *nats.Conn
-	info   Info
 	silent time.Duration
 	ctx    context.Context // ends with Close
 	stop   context.CancelFunc
@@ -41,10 +41,13 @@ type Target struct {
 	files   map[string][]byte // of a user's kernel, by checksum
 	knew    *openedKernel     // what the worker said of the problem
 
-	moving sync.Mutex // one goroutine at a time looks for the worker again
-	mu     sync.Mutex
-	at     seat
-	repeat []call // what a new process of the worker is told before anything else
+	moving  sync.Mutex // one goroutine at a time looks for the worker again
+	mu      sync.Mutex
+	info    Info
+	at      seat
+	silence seat              // the last one that has fallen silent, for good
+	moved   func(text string) // told where another worker takes the place of this one; nil where none may
+	repeat  []call            // what a new process of the worker is told before anything else
 }
 
 // seat is a desk in a process of the worker.
@@ -69,9 +72,15 @@ func (e *UnknownWorkerError) Error() string {
 }
 
 // GoneError says that the worker that a run is tuned for does not answer any more, or has lost what it had in hand.
-type GoneError struct{ Worker, Why string }
+type GoneError struct {
+	Worker, Why string
+	lost        bool // what it had in hand, and it may be back
+}
 
 func (e *GoneError) Error() string { return workerName(e.Worker) + " " + e.Why }
+
+// Lost implements kernels.Loss.
+func (e *GoneError) Lost() bool { return e.lost }
 
 // workerName names a worker for messages.
 func workerName(name string) string { return "worker " + plain.Clip(plain.Line(name), 100) }
@@ -120,7 +129,20 @@ func NewTarget(nc *nats.Conn, found Info, run string, silent time.Duration) *Tar
 }
 
 // Info says what the worker is.
-func (t *Target) Info() Info { return t.info }
+func (t *Target) Info() Info {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.info
+}
+
+// MayMove allows that, from now on, another worker takes the place of one that has left and is not back soon: one with the same processor and
+// compilers, where the kernel has the same space. note is told which one. It is for the final measurement, whose candidates are then all built and
+// measured there. Before it, costs of two machines would be compared.
+func (t *Target) MayMove(note func(text string)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.moved = note
+}
 
 // Open opens a kernel at a shape on the worker, and returns the same kernel with the problem of the worker. bring are the files of a
 // user's kernel, as for NewCoordinator. It is called once.
@@ -131,14 +153,14 @@ func (t *Target) Open(ctx context.Context, k kernels.Kernel, shape kernels.Shape
 		return nil, err
 	}
 	t.opening, t.files = opening{t.opening.Run, info.Name, info.Version, shape.String(), list}, all
-	at, knew, err := t.sit(ctx, t.info.Self)
+	at, knew, err := t.sit(ctx, t.Info().Self)
 	if err != nil {
 		return nil, err
 	}
 	t.at, t.knew = at, knew
 	p, err := newAway(t, knew)
 	if err != nil {
-		return nil, fmt.Errorf("%s: what it says of kernel %s makes no sense: %w", workerName(t.info.Name), info.Name, err)
+		return nil, fmt.Errorf("%s: what it says of kernel %s makes no sense: %w", workerName(t.Info().Name), info.Name, err)
 	}
 	t.done.Go(t.stay)
 	return &awayKernel{info, shape.String(), p}, nil
@@ -219,36 +241,72 @@ func (t *Target) again(ctx context.Context, used seat) error {
 	if t.seat() != used {
 		return nil
 	}
+	name := t.Info().Name
 	for began := time.Now(); ; {
-		found, err := Lookup(ctx, t.nc, t.info.Name)
-		if _, unknown := errors.AsType[*UnknownWorkerError](err); unknown && time.Since(began) < t.silent {
-			continue
-		} else if unknown {
-			return &GoneError{t.info.Name, "has left"}
-		}
-		if err != nil {
+		found, err := Lookup(ctx, t.nc, name)
+		_, unknown := errors.AsType[*UnknownWorkerError](err)
+		switch {
+		case unknown && time.Since(began) < t.silent:
+		case unknown:
+			return t.move(ctx)
+		case err != nil:
 			return err
+		default:
+			return t.settle(ctx, found)
 		}
-		if found.Fingerprint != t.info.Fingerprint {
-			return &GoneError{t.info.Name, "is another machine now"}
-		}
-		at, now, err := t.sit(ctx, found.Self)
-		if err != nil {
-			return err
-		}
-		if now.Fingerprint != t.knew.Fingerprint || now.Levels != t.knew.Levels || !slices.Equal(now.Presets, t.knew.Presets) {
-			return &GoneError{t.info.Name, "has begun again, and has another kernel now"}
-		}
-		for _, c := range t.repeat {
-			if _, err := t.call(ctx, at, c, nil, nil); err != nil {
-				return err
-			}
-		}
-		t.mu.Lock()
-		t.at = at
-		t.mu.Unlock()
-		return nil
 	}
+}
+
+// settle opens the kernel in a process of a worker, which has to be as the one before.
+func (t *Target) settle(ctx context.Context, found Info) error {
+	if found.Fingerprint != t.Info().Fingerprint {
+		return &GoneError{Worker: found.Name, Why: "is another machine now"}
+	}
+	at, now, err := t.sit(ctx, found.Self)
+	if err != nil {
+		return err
+	}
+	if now.Fingerprint != t.knew.Fingerprint || now.Levels != t.knew.Levels || !slices.Equal(now.Presets, t.knew.Presets) {
+		return &GoneError{Worker: found.Name, Why: "has begun again, and has another kernel now"}
+	}
+	t.mu.Lock()
+	repeat := t.repeat
+	t.mu.Unlock()
+	for _, c := range repeat {
+		if _, err := t.call(ctx, at, c, nil, nil); err != nil {
+			return err
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.at, t.info = at, found
+	return nil
+}
+
+// move settles at another worker like the one that has left, where that is allowed: at the one with the least to do.
+func (t *Target) move(ctx context.Context) error {
+	t.mu.Lock()
+	was, moved := t.info, t.moved
+	t.mu.Unlock()
+	gone := &GoneError{Worker: was.Name, Why: "has left"}
+	if moved == nil {
+		return gone
+	}
+	all, err := Workers(ctx, t.nc, looking)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b Info) int { return cmp.Compare(a.Busy, b.Busy) })
+	for _, i := range all {
+		if i.Fingerprint != was.Fingerprint || i.OS != was.OS || i.Arch != was.Arch || !slices.Equal(i.Compilers, was.Compilers) || !nameable(i.Self) {
+			continue
+		}
+		if t.settle(ctx, i) == nil {
+			moved(fmt.Sprintf("%s has left: %s, which has the same processor, takes its place for the final measurement", workerName(was.Name), workerName(i.Name)))
+			return nil
+		}
+	}
+	return cmp.Or(ctx.Err(), error(gone))
 }
 
 // call makes a call, repeats it until it is answered, and returns its number. Where the candidate is at fault the error is a
@@ -258,6 +316,12 @@ func (t *Target) call(ctx context.Context, at seat, c call, result any, observe 
 	text, err := json.Marshal(c)
 	if err != nil {
 		return 0, err
+	}
+	t.mu.Lock()
+	silence := t.silence
+	t.mu.Unlock()
+	if silence == at {
+		return 0, t.fallenSilent()
 	}
 	s, err := t.nc.SubscribeSync(nats.NewInbox())
 	if err != nil {
@@ -283,10 +347,10 @@ func (t *Target) call(ctx context.Context, at seat, c call, result any, observe 
 				return 0, err
 			case r.Number != c.Number:
 				if heard, useless = time.Now(), useless+1; useless == mostLies {
-					return 0, fmt.Errorf("%s gives answers that make no sense", workerName(t.info.Name))
+					return 0, fmt.Errorf("%s gives answers that make no sense", workerName(t.Info().Name))
 				}
 			case r.Unknown:
-				return 0, &GoneError{t.info.Name, "has ended, or has begun again"}
+				return 0, &GoneError{t.Info().Name, "has ended, or has begun again", true}
 			case r.Working:
 				if heard = time.Now(); observe != nil && r.Pair > pair {
 					pair = r.Pair
@@ -300,9 +364,16 @@ func (t *Target) call(ctx context.Context, at seat, c call, result any, observe 
 		case !t.nc.IsConnected():
 			heard = time.Now() // nothing can be heard while the server is not there
 		case time.Since(heard) > silent:
-			return 0, &GoneError{t.info.Name, "has fallen silent"}
+			t.mu.Lock()
+			t.silence = at // a worker that is heard of again gets another desk
+			t.mu.Unlock()
+			return 0, t.fallenSilent()
 		}
 	}
+}
+
+func (t *Target) fallenSilent() error {
+	return &GoneError{t.Info().Name, "has fallen silent", true}
 }
 
 // nextReply returns the next answer, before a moment. One that cannot be read has the number -1. Where nobody is there to answer it
@@ -323,7 +394,7 @@ func nextReply(ctx context.Context, s *nats.Subscription, before time.Time) (r r
 // finish reads the answer to a call.
 func (t *Target) finish(ctx context.Context, at seat, r reply, result any) error {
 	fail := func(format string, args ...any) error {
-		return fmt.Errorf("%s: %s", workerName(t.info.Name), fmt.Sprintf(format, args...))
+		return fmt.Errorf("%s: %s", workerName(t.Info().Name), fmt.Sprintf(format, args...))
 	}
 	text := []byte(r.Result)
 	switch {
@@ -352,9 +423,9 @@ func (t *Target) finish(ctx context.Context, at seat, r reply, result any) error
 func (t *Target) fetch(ctx context.Context, at seat, c Content) ([]byte, error) {
 	look, cancel := context.WithTimeout(ctx, fetching)
 	defer cancel()
-	data, err := fetch(look, t.nc, workerName(t.info.Name), subjectLong+at.desk, c)
+	data, err := fetch(look, t.nc, workerName(t.Info().Name), subjectLong+at.desk, c)
 	if err != nil && look.Err() != nil && ctx.Err() == nil {
-		err = &GoneError{t.info.Name, "does not give what it has made"}
+		err = &GoneError{Worker: t.Info().Name, Why: "does not give what it has made"}
 	}
 	return data, err
 }

@@ -185,6 +185,12 @@ func (p *post) open(name string, k kernels.Kernel) (*remote.Target, *kernels.Ope
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	return p.openAt(found, k)
+}
+
+// openAt has a worker that was found open a kernel.
+func (p *post) openAt(found remote.Info, k kernels.Kernel) (*remote.Target, *kernels.Opened, error) {
+	p.t.Helper()
 	target := remote.NewTarget(p.nc, found, rand.Text(), lease)
 	p.t.Cleanup(target.Close)
 	away, err := target.Open(p.t.Context(), k, kernels.Shape{}, nil)
@@ -373,8 +379,9 @@ func TestTargetProgress(t *testing.T) {
 }
 
 // TestTargetGone: a worker that is killed is gone after a while, and its candidates with it. Where one of that name is back, what needs no
-// earlier candidate goes on there.
+// earlier candidate goes on there. Another worker takes its place only where it may.
 func TestTargetGone(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	p := newPost(t)
 	kill := p.worker(duneWorker("ada", &dune{bowl: bowl{version: "1"}}))
 	target, o, err := p.open("ada", &dune{bowl: bowl{version: "1"}})
@@ -400,13 +407,30 @@ func TestTargetGone(t *testing.T) {
 	}
 	_, err = o.Build(t.Context(), pointOf(t, "x=0 y=0"), nil)
 	gone(err, "has left")
-	p.worker(duneWorker("ada", &dune{bowl: bowl{version: "1"}}))
+	kill = p.worker(duneWorker("ada", &dune{bowl: bowl{version: "1"}}))
 	if _, err = o.Build(t.Context(), pointOf(t, "x=0 y=0"), []uint64{1}); err != nil {
 		t.Error(err)
 	}
 	gone(c.Check(t.Context(), 1), "has lost the candidates")
 	if i := target.Info(); i.Name != "ada" {
 		t.Errorf("%+v", i)
+	}
+	// Where the target may move, a worker like it takes its place, and no other one.
+	p.fake(`{"name":"abe","fingerprint":"another","self":"ABE"}`, "ABE", func(map[string]any) string { t.Error("another machine is asked"); return "" })
+	p.worker(duneWorker("amy", &dune{bowl: bowl{version: "2"}})) // whose kernel is another one
+	p.worker(duneWorker("bob", &dune{bowl: bowl{version: "1"}}))
+	said := ""
+	target.MayMove(func(text string) { said = text })
+	kill()
+	built, err := o.Build(t.Context(), pointOf(t, "x=0 y=0"), []uint64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := built.Check(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+	if i := target.Info(); i.Name != "bob" || said != "worker ada has left: worker bob, which has the same processor, takes its place for the final measurement" {
+		t.Errorf("%+v: %s", i, said)
 	}
 }
 
@@ -535,6 +559,7 @@ func TestTargetRefused(t *testing.T) {
 
 // TestLookup: a worker is found by its name, and names that nobody or several have are errors.
 func TestLookup(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	p := newPost(t)
 	if _, err := remote.Lookup(t.Context(), p.nc, "ada"); err == nil || err.Error() != `no worker "ada" is there, and no other one` {
 		t.Error(err)
@@ -625,6 +650,7 @@ func openedDune(t *testing.T, change func(map[string]any)) string {
 
 // TestTargetNonsense: whatever a worker answers, the coordinator has an error that names the worker, and never waits for long.
 func TestTargetNonsense(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	p := newPost(t)
 	const info = `{"name":"eve","self":"EVE","fingerprint":"f"}`
 	var mu sync.Mutex
@@ -638,6 +664,10 @@ func TestTargetNonsense(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		answers[do] = text
+	}
+	eve, err := remote.Lookup(t.Context(), p.nc, "eve")
+	if err != nil {
+		t.Fatal(err)
 	}
 	set := func(name string, value any) func(map[string]any) { return func(m map[string]any) { m[name] = value } }
 	for want, text := range map[string]string{
@@ -658,7 +688,7 @@ func TestTargetNonsense(t *testing.T) {
 		"is at fault, and not of what":     `{"number":NUMBER,"fault":{"status":"ok","reason":""}}`,
 	} {
 		say("open", text)
-		if _, _, err := p.open("eve", &dune{bowl: bowl{version: "1"}}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "worker") || strings.Contains(err.Error(), "\x1b") {
+		if _, _, err := p.openAt(eve, &dune{bowl: bowl{version: "1"}}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "worker") || strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"tune/space"
 )
@@ -131,28 +130,30 @@ func (w *Worker) work(ctx context.Context) {
 
 // workOn takes a task of a run, where there is one within a time, and evaluates it.
 func (w *Worker) workOn(ctx context.Context, s *serving, wait time.Duration) {
-	// What the server sends in the moment in which the wait ends is still read: it would be in nobody's hand for a lease.
-	batch, err := s.consumer.Fetch(1, jetstream.FetchMaxWait(wait))
+	p, err := s.puller(w.nc)
 	if err == nil {
-		select {
-		case m, ok := <-batch.Messages():
-			if ok {
-				w.evaluate(s, m)
-				return
-			}
-		case <-s.ctx.Done():
-			go giveBack(batch)
+		var m *nats.Msg
+		m, err = p.next(s.ctx, wait)
+		switch {
+		case err == nil:
+			s.putBack(p)
+		case s.ctx.Err() != nil:
+			go p.close(wait)
 			return
+		default:
+			_ = p.sub.Unsubscribe()
 		}
-		err = batch.Error()
+		if m != nil {
+			w.evaluate(s, m)
+		}
 	}
-	if err == nil || errors.Is(err, nats.ErrTimeout) {
+	if err == nil || errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
 	// The server or the queue is not there. The next announcement finds it again.
 	w.mu.Lock()
-	if w.serving[s.job.ID] == s && !errors.Is(err, nats.ErrConnectionClosed) && w.nc.IsConnected() {
-		w.leave(s.job.ID, "its queue is gone")
+	if w.serving[s.job.ID] == s && errors.Is(err, errQueueGone) && w.nc.IsConnected() {
+		w.leave(s.job.ID, err.Error())
 	}
 	w.mu.Unlock()
 	select {
@@ -161,17 +162,10 @@ func (w *Worker) workOn(ctx context.Context, s *serving, wait time.Duration) {
 	}
 }
 
-// giveBack gives back what still comes.
-func giveBack(batch jetstream.MessageBatch) {
-	for m := range batch.Messages() {
-		_ = m.Nak()
-	}
-}
-
 // evaluate evaluates a task, and tells the coordinator.
-func (w *Worker) evaluate(s *serving, m jetstream.Msg) {
+func (w *Worker) evaluate(s *serving, m *nats.Msg) {
 	var t task
-	if err := json.Unmarshal(m.Data(), &t); err != nil || t.Sitting != s.job.Sitting {
+	if err := json.Unmarshal(m.Data, &t); err != nil || t.Sitting != s.job.Sitting {
 		_ = m.Term() // no task of this sitting
 		return
 	}
@@ -227,7 +221,7 @@ func (w *Worker) evaluate(s *serving, m jetstream.Msg) {
 }
 
 // tell hands an answer to the coordinator, for as long as that is there, and then gives the task back.
-func (w *Worker) tell(s *serving, m jetstream.Msg, text []byte) {
+func (w *Worker) tell(s *serving, m *nats.Msg, text []byte) {
 	for s.ctx.Err() == nil {
 		ctx, cancel := context.WithTimeout(s.ctx, 10*telling)
 		reply, err := w.nc.RequestWithContext(ctx, subjectTold+s.job.ID, text)

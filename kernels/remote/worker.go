@@ -87,17 +87,19 @@ type serving struct {
 	dropped   map[int]bool   // trials that nobody waits for, and that are not in hand yet
 	users     sync.WaitGroup // whoever works on it
 
+	pulling sync.Mutex
+	idle    []*puller // guarded by pulling
+
 	// The rest is set before taken and measuring are.
 	opened    *kernels.Opened
 	evaluator *kernels.Evaluator
-	consumer  jetstream.Consumer
 	close     func() error // of the user's kernel; nil for another one
 	folder    string       // of its files, in the folder of the worker
 }
 
 // held is a task in hand.
 type held struct {
-	m      jetstream.Msg
+	m      *nats.Msg
 	cancel context.CancelFunc
 }
 

@@ -18,8 +18,11 @@ const lineFloats = 16
 // Generate writes the C code of a point.
 func (k *Spec) Generate(p space.Point) (native.Source, error) { return k.source(p), nil }
 
-func (k *Spec) source(p space.Point) native.Source {
-	g := &generator{Spec: k, p: p, knobs: k.knobs(p)}
+func (k *Spec) source(p space.Point) native.Source { return k.sourceOf(p, k.knobs(p)) }
+
+// sourceOf is the code of a point whose knobs may be others than its own.
+func (k *Spec) sourceOf(p space.Point, with knobs) native.Source {
+	g := &generator{Spec: k, p: p, knobs: with}
 	g.file()
 	src := native.Source{Lang: "c", Text: g.String(), Compiler: p.Str("compiler"), Flags: k.flags(p), Threads: 1, Overlaps: true}
 	if g.Parallel {
@@ -48,6 +51,7 @@ var pieceFiles embed.FS
 // knobs are what the pieces need to know of a point.
 type knobs struct {
 	Inputs, Outputs []string
+	Anywhere        bool // it may be called beyond the bounds of a shape, as the plain form of a library
 	Rope            bool
 	Eps             string
 	Q8              bool

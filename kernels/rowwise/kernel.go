@@ -15,6 +15,7 @@ import (
 const (
 	maxElements = 1 << 27
 	maxCols     = 1 << 20
+	maxHeads    = 1 << 16
 )
 
 // The blocks of Q8_0.
@@ -74,7 +75,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "rowwise",
 		Doc:     "softmax, norms, rope, activations and argmax of rows of float32, as generated C on this CPU",
-		Version: "2",
+		Version: "3",
 		Unit:    "ns",
 		Shape:   Fields(),
 		Rate:    space.MetricGBS,
@@ -100,7 +101,7 @@ func Fields() []kernels.Field {
 		{Name: "op", Doc: "what is computed", Default: "softmax", Options: operationNames()},
 		{Name: "rows", Doc: "rows; of rope tokens · heads", Default: "32", Min: 1, Max: maxElements},
 		{Name: "cols", Doc: "elements of a row; of rope the size of a head", Default: "4096", Min: 1, Max: maxCols},
-		{Name: "heads", Doc: "heads of a token, for rope", Default: "1", Min: 1, Max: 1 << 16},
+		{Name: "heads", Doc: "heads of a token, for rope", Default: "1", Min: 1, Max: maxHeads},
 		{Name: "eps", Doc: "what a norm adds to the mean square", Default: defaultEps, Options: []string{"1e-5", "1e-6", "1e-8", "1e-12"}},
 		{Name: "accuracy", Doc: "tolerance: exact is 1e-6 for norms, rope and activations and 1e-5 for softmax and layernorm; fast is 1e-3", Default: accuracyExact, Options: []string{accuracyExact, accuracyFast}},
 	}, cgen.Fields()...)
@@ -120,9 +121,8 @@ type Spec struct {
 	cache    string
 	machine  native.Machine
 
-	space   *space.Space
-	loop    space.Point // of the plain loop for every processor
-	presets []kernels.Preset
+	native.Choices
+	loop space.Point // of the plain loop for every processor
 }
 
 // NewSpec makes the family of a shape on a machine. It fails for a shape that the operation does not have.
@@ -143,14 +143,11 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	if k.eps, err = strconv.ParseFloat(k.epsText, 64); err != nil {
 		return nil, fmt.Errorf("shape: eps: %w", err)
 	}
-	if k.space, err = k.newSpace(); err != nil {
+	if err = k.Choose(k.newSpace, k.newPresets); err != nil {
 		return nil, err
 	}
 	if k.loop, err = k.newPlain(); err != nil {
 		return nil, fmt.Errorf("the plain form: %w", err)
-	}
-	if k.presets, err = k.newPresets(); err != nil {
-		return nil, err
 	}
 	return k, nil
 }
@@ -187,12 +184,6 @@ func (k *Spec) Sizes() ([]native.Buffer, int64) {
 	}
 	return buffers, kept
 }
-
-// Space returns the points of the shape on this machine.
-func (k *Spec) Space() *space.Space { return k.space }
-
-// Presets returns the baseline and the documented points to start from.
-func (k *Spec) Presets() []kernels.Preset { return k.presets }
 
 // memoryRoof and cacheRoof are bytes a second that no core of today comes near: times below them are faults of a clock.
 const (

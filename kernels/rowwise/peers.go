@@ -14,7 +14,7 @@ import (
 func (k *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) {
 	offer := peers.OfGGML(func(g peers.GGML) ([]kernels.Peer, error) {
 		graph, _ := k.graph()
-		wrap, err := peers.WrapAs(p.Host(), peerSpec{k.forPeers()}, k.presets[0].Point)
+		wrap, err := peers.WrapAs(p.Host(), peerSpec{k.forPeers()}, k.Presets()[0].Point)
 		if err != nil {
 			return nil, err
 		}

@@ -33,8 +33,10 @@ func here(t *testing.T, shape string) *Spec {
 }
 
 func TestConformance(t *testing.T) {
-	for _, shape := range []string{"op=softmax,rows=5,cols=1300", "op=add-rmsnorm,rows=9,cols=100,threads=3", "op=swiglu-q8,rows=3,cols=96"} {
-		t.Run(shape, func(t *testing.T) { nativetest.Run(t, here(t, shape), nativetest.Options{Points: 2}) })
+	for i, shape := range []string{"op=softmax,rows=5,cols=1300", "op=add-rmsnorm,rows=9,cols=100,threads=3", "op=swiglu-q8,rows=3,cols=96"} {
+		t.Run(shape, func(t *testing.T) {
+			nativetest.Run(t, here(t, shape), nativetest.Options{Points: []int{2, 1, 1}[i], Quick: i > 0})
+		})
 	}
 }
 
@@ -112,7 +114,7 @@ func TestVector(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			nativetest.Right(t, k, p, 5)
+			nativetest.Right(t, k, p, 5, nativetest.Quick)
 		})
 	}
 }
@@ -143,7 +145,7 @@ func TestUnshifted(t *testing.T) {
 		if src.Text = strings.ReplaceAll(right.Text, m.old, m.new); !strings.Contains(right.Text, m.old) {
 			t.Fatalf("the code has no %q", m.old)
 		}
-		err := problem.Wrap(src, p).Check(t.Context(), 3)
+		err := problem.Wrap(nativetest.Quick(src), p).Check(t.Context(), 3)
 		if r := kernels.AsRejection(err); (r != nil) != m.wrong || r == nil && err != nil {
 			t.Errorf("%q for %q: %v", m.new, m.old, err)
 		}
@@ -327,7 +329,7 @@ func TestWrongCode(t *testing.T) {
 			t.Fatalf("%s: the code has no %q", m.shape, m.old)
 		}
 		src.Text = strings.ReplaceAll(src.Text, m.old, m.new)
-		err = problem.Wrap(src, base).Check(t.Context(), 3)
+		err = problem.Wrap(nativetest.Quick(src), base).Check(t.Context(), 3)
 		if r := kernels.AsRejection(err); r == nil || r.Status != space.WrongAnswer {
 			t.Errorf("%s with %q for %q: %v, want a wrong answer", m.shape, m.new, m.old, err)
 		}
@@ -445,6 +447,7 @@ func TestKernel(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
+	p.(*native.Problem).Brief()
 	e := &kernels.Evaluator{Problem: p, CheckSeed: 1}
 	out, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p.Presets()[1].Point}})
 	if err != nil || out.Status != space.OK || out.Cost <= 0 {

@@ -4,7 +4,7 @@
 //
 //	static void parallel(void (*task)(void *context, int64_t i, int worker), void *context, int64_t tasks);
 //
-// and for itself names that begin with crew_ or CREW_. The function runs task(context, i, worker) once for every i in
+// and all its other names begin with crew_ or CREW_. The function runs task(context, i, worker) once for every i in
 // [0, tasks), of which there are less than 2³², and returns when all have ended. worker is the number of the one that
 // runs it, from 0, the calling thread, to CREW_WORKERS-1: no two tasks run with the same number at once, so that each
 // worker can have memory of its own. Which worker runs which task has no influence on a result as long as each task

@@ -37,15 +37,16 @@ type commandProblem struct {
 	owner *commandCandidate // the candidate whose build is in the shared directory; guarded by holding the host alone
 	own   scratch           // the directories of candidates that have their own
 	once  errands           // setup and cleanup
+	wrote map[string]bool   // the paths of files whose sizes are metrics and that runs have made; guarded by mu
 	show  func(what, stdout, stderr string)
 }
 
 func newCommandProblem(k *Kernel, constants map[string]int) (kernels.Problem, error) {
-	sp, err := k.d.space.make(constants)
+	sp, err := k.d.space.tuned(constants)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("at the shape %s: %w", shapeName(constants), err)
 	}
-	p := &commandProblem{c: k.d.command, space: sp, presets: k.d.space.presets(sp), constants: constants, here: k.dir, host: k.host, show: k.show}
+	p := &commandProblem{c: k.d.command, space: sp, presets: k.d.space.presets(sp), constants: constants, here: k.dir, host: k.host, show: k.show, wrote: map[string]bool{}}
 	k.onClose(p.close)
 	return p, nil
 }
@@ -102,13 +103,15 @@ type commandCandidate struct {
 	point  space.Point
 	chosen values
 
-	dir     string    // its own directory, if it has one
-	temp    string    // the folder for temporary files of the last run; "" before the first
-	made    made      // what is in it after the build
-	ran     bool      // whether the directory holds the output of a run
-	seed    uint64    // of the last check
-	warmed  int       // runs that do not count, because they come before the first that does
-	samples []reading // not yet used in a score
+	dir     string           // its own directory, if it has one
+	temp    string           // the folder for temporary files of the last run; "" before the first
+	made    made             // what is in it after the build
+	built   map[string]entry // the files whose sizes are metrics that the build has written
+	stale   map[string]bool  // which of these neither the build nor the last run has written
+	ran     bool             // whether the directory holds the output of a run
+	seed    uint64           // of the last check
+	warmed  int              // runs that do not count, because they come before the first that does
+	samples []reading        // not yet used in a score
 	scored  bool
 }
 
@@ -309,21 +312,20 @@ func (c *commandCandidate) execute(ctx context.Context) (ended, error) {
 		return ended{}, err
 	}
 	c.ran = true
-	for _, m := range c.p.c.metrics() {
-		if m.from != fromSize {
-			continue
-		}
-		// A file of an earlier run must not be taken for one of this run.
-		if err := os.Remove(c.sizeOf(m)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return ended{}, fmt.Errorf("the file of the metric: %w", err)
-		}
+	before, err := c.clearSized()
+	if err != nil {
+		return ended{}, err
 	}
 	if c.p.c.prepare != nil {
 		if _, err := c.succeed(ctx, "command.prepare", c.p.c.prepare, c.p.c.limits.prepare); err != nil {
 			return ended{}, err
 		}
 	}
-	return c.succeed(ctx, "the command", c.p.c.run, c.p.c.limits.run)
+	e, err := c.succeed(ctx, "the command", c.p.c.run, c.p.c.limits.run)
+	if err == nil {
+		err = c.noteSized(before)
+	}
+	return e, err
 }
 
 // succeed runs a command that is a crash of the candidate where it fails.
@@ -352,9 +354,13 @@ func (c *commandCandidate) number(m metric, e ended) (float64, error) {
 	case fromCPU:
 		return float64(e.CPU.Nanoseconds()), nil
 	case fromSize:
-		info, err := os.Stat(c.sizeOf(m))
+		path := c.sizeOf(m)
+		info, err := os.Stat(path)
 		if err != nil {
 			return 0, fmt.Errorf("the command wrote no file %s", m.file)
+		}
+		if c.stale[path] {
+			return 0, fmt.Errorf("the command wrote no file %s: the one that is there is as it was before the run: name a file that each run writes", m.file)
 		}
 		return float64(info.Size()), nil
 	case fromStderr:
@@ -546,6 +552,10 @@ func (c *commandCandidate) build(ctx context.Context) error {
 	if c.p.c.build == nil {
 		return nil
 	}
+	before, err := c.sized()
+	if err != nil {
+		return err
+	}
 	e, err := c.run(ctx, "the build", c.p.c.build, c.values(), c.p.c.limits.build)
 	if err != nil {
 		return err
@@ -553,7 +563,7 @@ func (c *commandCandidate) build(ctx context.Context) error {
 	if !e.ok() {
 		return kernels.Reject(space.CompileFailed, "%s", e.describe("the build"))
 	}
-	return nil
+	return c.noteBuilt(before)
 }
 
 // copyFiles writes the files of the kernel into the candidate's directory.

@@ -21,6 +21,7 @@ import (
 	"tune/internal/files"
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/nativetest"
 	"tune/space"
 )
 
@@ -45,7 +46,7 @@ func (s suite) Run() int {
 }
 
 // sharedHost is the host of all tests that do not say otherwise: finding out how fast the machine is takes as long as most of them.
-var sharedHost = sync.OnceValue(func() *native.Host { return native.NewHost(native.HostOptions{}) })
+var sharedHost = sync.OnceValue(nativetest.Hasty)
 
 // load writes files, the first of which is a kernel's, and loads it.
 func load(t *testing.T, files ...string) (*Kernel, string) {
@@ -81,7 +82,23 @@ func loadOn(t *testing.T, host *native.Host, files ...string) (*Kernel, string) 
 	return k.On(host), dir
 }
 
+// problem makes the problem of a shape, with brief scores: what is right counts in most tests, and no cost.
 func problem(t *testing.T, k *Kernel, shape string) kernels.Problem {
+	t.Helper()
+	return brief(whole(t, k, shape))
+}
+
+// brief makes the scores of a problem brief from now on, where it has such. Then few timed calls are verified, so that what is wrong in some of
+// them only may not be found.
+func brief(p kernels.Problem) kernels.Problem {
+	if b, ok := p.(interface{ Brief() }); ok {
+		b.Brief()
+	}
+	return p
+}
+
+// whole makes the problem of a shape.
+func whole(t *testing.T, k *Kernel, shape string) kernels.Problem {
 	t.Helper()
 	s, err := kernels.ParseShape(k.Info().Shape, shape)
 	if err != nil {
@@ -126,6 +143,10 @@ func TestCommandOutcomes(t *testing.T) {
 		{"maximise", "{run: echo 4, metric: {goal: maximise, exact: true}}", space.OK, 0.25, ""},
 		{"size", "{run: 'head -c 1234 /dev/zero > out.bin', metric: {from: size, file: out.bin}}", space.OK, 1234, ""},
 		{"size in a file of its own", "{run: 'head -c 1234 /dev/zero > out{{n}}', files: [], metric: {from: size, file: 'out{{n}}'}}", space.OK, 1234, ""},
+		{"size of what the build makes", "{build: 'head -c 1234 /dev/zero > prog', run: 'test -f prog', metric: {from: size, file: prog}}", space.OK, 1234, ""},
+		{"size of what the build makes in a directory of its own", "{build: 'head -c 1234 /dev/zero > prog', run: 'test -f prog', files: [], metric: {from: size, file: prog}}", space.OK, 1234, ""},
+		{"size beside another number", "{build: 'head -c 1234 /dev/zero > prog', run: 'wc -c < prog', metrics: {bytes: {from: size, file: prog}}}", space.OK, 1234, ""},
+		{"size of what is overwritten", "{setup: echo old > out.bin, run: 'head -c 1234 /dev/zero > out.bin', metric: {from: size, file: out.bin}}", space.OK, 1234, ""},
 		{"check", "{run: 'echo 1 > made; echo 2', check: 'test $(cat made) = 1 && test {{seed}} = 7'}", space.OK, 2, ""},
 		{"environment", "{run: 'echo $A$B', environment: {A: '{{n}}', B: 2}}", space.OK, 12, ""},
 		{"negative and exact", "{run: echo -5, metric: {exact: true}}", space.OK, -5, ""},
@@ -137,9 +158,10 @@ func TestCommandOutcomes(t *testing.T) {
 		{"NaN", "run: echo nan", space.WrongAnswer, 0, "the metric is NaN, which is not a number"},
 		{"infinity", "run: echo 1e999", space.WrongAnswer, 0, "the metric is +Inf, which is not a number"},
 		{"no match", "{run: echo 3, metric: {pattern: 'a=([0-9]+)'}}", space.WrongAnswer, 0, "the pattern a=([0-9]+) matches nothing in what the command printed: 3"},
+		{"no group", "{run: echo took 3, metric: {pattern: '[a-z]+ [0-9]+'}}", space.WrongAnswer, 0, `what the pattern matches is "took 3", which is not a number: put parentheses around the number in the field pattern, as in ([0-9.]+)`},
 		{"no match in three lines", "{run: 'printf \"one\\ntwo\\n\"', metric: {pattern: 'a=([0-9]+)'}}", space.WrongAnswer, 0, "in what the command printed: two (before it: one)"},
 		{"no match in nothing", "{run: 'echo a=3', metric: {from: stderr, pattern: 'a=([0-9]+)'}}", space.WrongAnswer, 0, "in what the command printed on standard error: it printed nothing"},
-		{"no JSON at all", "{run: echo took 3 s, metric: {json: a}}", space.WrongAnswer, 0, "is not JSON: invalid character 'o' in literal true (expecting 'r'): took 3 s"},
+		{"no JSON at all", "{run: echo took 3 s, metric: {json: a}}", space.WrongAnswer, 0, "is not JSON: took is no value of JSON: write a text in double quotes: took 3 s"},
 		{"no JSON", "{run: echo 3 4, metric: {json: a}}", space.WrongAnswer, 0, "is not JSON: something follows it"},
 		{"no key", "{run: 'echo {}', metric: {json: a.b}}", space.WrongAnswer, 0, "the JSON has no $.a"},
 		{"negative", "run: echo -5", space.WrongAnswer, 0, "the metric is -5: one that is not exact has to be above 0"},
@@ -148,10 +170,12 @@ func TestCommandOutcomes(t *testing.T) {
 		{"too close to 0 to maximise", "{run: echo 1e-320, metric: {goal: maximise}}", space.WrongAnswer, 0, "too close to 0 for ratios"},
 		{"not above 0", "{run: echo 0, metric: {goal: maximise}}", space.WrongAnswer, 0, "one to maximise has to be above 0"},
 		{"no file", "{run: 'true', metric: {from: size, file: out.bin}}", space.WrongAnswer, 0, "the command wrote no file out.bin"},
+		{"a file that is not of the run", "{run: 'true', metric: {from: size, file: kernel.yaml}}", space.WrongAnswer, 0, "the command wrote no file kernel.yaml: the one that is there is as it was before"},
+		{"a file of the run before", "{run: 'test -e made || echo 1 > out.bin; echo > made', metric: {from: size, file: out.bin}}", space.WrongAnswer, 0, "the command wrote no file out.bin"},
 		{"status", "run: echo 1; echo trouble >&2; exit 3", space.Crashed, 0, "the command ended with status 3: trouble"},
 		{"signal", "run: kill -SEGV $$", space.Crashed, 0, "the command was ended by signal SIGSEGV"},
-		{"no program", "run: [no-such-program]", space.Crashed, 0, "the command cannot be run"},
-		{"no file of its own", "run: [./none]", space.Crashed, 0, "the command cannot be run"},
+		{"no program", "run: [no-such-program]", space.Crashed, 0, "the command cannot be run: there is no program no-such-program on the PATH: install it, or write its path"},
+		{"no file of its own", "run: [./none]", space.Crashed, 0, "the command cannot be run: there is no file "},
 		{"hang", "{run: sleep 400, limits: {run: 300ms}}", space.Timeout, 0, "the command ran past its limit of 300ms"},
 		{"hang after words", "{run: 'echo step 1; echo waiting >&2; sleep 400', limits: {run: 600ms}}", space.Timeout, 0, "the command ran past its limit of 600ms: waiting"},
 		{"hang with SIGTERM ignored", "{run: \"trap '' TERM INT; sleep 400\", limits: {run: 300ms}}", space.Timeout, 0, "the command ran past its limit"},
@@ -479,13 +503,34 @@ func TestCommandWithoutDirectory(t *testing.T) {
 	}
 }
 
+// TestMetricFileStays: a file of the user stays where its size is the metric, whether or not runs of the command write it.
+func TestMetricFileStays(t *testing.T) {
+	for _, run := range []string{"'true'", "echo more >> mine"} {
+		k, dir := load(t, "space: {parameters: [{name: n, type: bool}]}\ncommand: {run: "+run+", metric: {from: size, file: mine}}\n")
+		mine := filepath.Join(dir, "mine")
+		if err := os.WriteFile(mine, []byte("the only copy\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := problem(t, k, "")
+		e := &kernels.Evaluator{Problem: p}
+		for i := range 2 {
+			if _, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p.Space().At(uint64(i))}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text, err := os.ReadFile(mine); err != nil || !strings.HasPrefix(string(text), "the only copy\n") {
+			t.Errorf("after %s: %q, %v", run, text, err)
+		}
+	}
+}
+
 // TestMetricFolder: a folder in place of the file whose size is the metric ends the run, which could not tell one run of the command from
 // the next.
 func TestMetricFolder(t *testing.T) {
 	k, _ := load(t, "space: {parameters: [{name: n, type: bool}]}\ncommand: {run: mkdir -p d/x, metric: {from: size, file: d}}\n")
 	p := problem(t, k, "")
 	e := &kernels.Evaluator{Problem: p}
-	if _, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p.Space().At(0)}}); err == nil || !strings.Contains(err.Error(), "the file of the metric: remove ") {
+	if _, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p.Space().At(0)}}); err == nil || !strings.Contains(err.Error(), "the file d of the metric: remove ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -86,16 +86,25 @@ func isScript(path string) bool {
 	return string(head[:n]) == "#!"
 }
 
-// installed returns those of the compilers of a file that the machine has, and among them those that are not found by every host.
-func installed(names []string, dir string) (all []string, own []cc.Compiler, err error) {
-	found, err := cc.Find(context.Background())
+// found returns the compilers of the kernel's machine. Asking them for their versions takes a while, so that the host does it once.
+func (k *Kernel) found() ([]cc.Compiler, error) {
+	if k.host == nil {
+		return cc.Find(context.Background())
+	}
+	return k.host.Compilers(context.Background())
+}
+
+// installed returns those of the compilers of a file that the machine has, and among them those that its host does not find.
+func (k *Kernel) installed() (all []string, own []cc.Compiler, err error) {
+	found, err := k.found()
 	if err != nil && !errors.Is(err, cc.ErrNone) {
 		return nil, nil, err
 	}
+	names := k.d.source.compilers
 	for _, name := range names {
 		if slices.ContainsFunc(found, func(c cc.Compiler) bool { return c.Name == name }) {
 			all = append(all, name)
-		} else if c, ok := located(name, dir); ok {
+		} else if c, ok := located(name, k.dir); ok {
 			all, own = append(all, name), append(own, c)
 		}
 	}
@@ -117,7 +126,7 @@ func (k *Kernel) hostWith(own []cc.Compiler) (*native.Host, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.ownHost == nil {
-		found, err := cc.Find(context.Background())
+		found, err := k.found()
 		if err != nil && !errors.Is(err, cc.ErrNone) {
 			return nil, err
 		}

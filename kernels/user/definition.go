@@ -199,8 +199,8 @@ func (c *command) templates() []template {
 	return out
 }
 
-// isKernelNode reports whether a YAML document is a kernel, rather than settings.
-func isKernelNode(root *yaml.Node) bool {
+// IsKernelNode is IsKernel for a document that is parsed.
+func IsKernelNode(root *yaml.Node) bool {
 	if root.Kind != yaml.MappingNode {
 		return false
 	}
@@ -222,7 +222,7 @@ func IsKernel(data []byte) bool {
 	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
 		return false
 	}
-	return isKernelNode(doc.Content[0])
+	return IsKernelNode(doc.Content[0])
 }
 
 // most is the default upper bound of a constant of the shape.
@@ -284,6 +284,10 @@ func (r *reader) shape(k *fields) []kernels.Field {
 			continue
 		}
 		field := kernels.Field{Name: p.name, Doc: "a constant of the problem", Min: 1, Max: most}
+		if low, high, isRange := rangeOf(p.value); isRange {
+			r.fault(p.value, "want a number, or a range with the number that holds without --shape, as in {default: %s, from: %s, to: %s}", high, low, high)
+			continue
+		}
 		if p.value.Kind != yaml.MappingNode {
 			v, ok := r.whole(p.value, -most, most)
 			if !ok {
@@ -314,6 +318,20 @@ func (r *reader) shape(k *fields) []kernels.Field {
 		out = append(out, field)
 	}
 	return out
+}
+
+// dotsPattern matches a range as other languages write it.
+var dotsPattern = regexp.MustCompile(`^(-?[0-9]+) *(?:\.\.+|:|-|…|–) *(-?[0-9]+)$`)
+
+// rangeOf returns the ends of a range that was written in place of a number.
+func rangeOf(n node) (low, high string, ok bool) {
+	if n.Kind == yaml.SequenceNode && len(n.Content) > 1 {
+		return n.Content[0].Value, n.Content[len(n.Content)-1].Value, true
+	}
+	if m := dotsPattern.FindStringSubmatch(n.Value); n.Kind == yaml.ScalarNode && m != nil {
+		return m[1], m[2], true
+	}
+	return "", "", false
 }
 
 // constants returns the constants of a shape by name.
@@ -591,7 +609,7 @@ func (r *reader) checkSpace(f *fields, d *definition, ns *names, constraints []n
 	}
 	params := constantParameters(d.shape)
 	if _, err := space.New(d.space.name, append(slices.Clone(params), d.space.parameters...), d.space.constraints...); err == nil {
-		return true
+		return r.meansNumbers(ns, constraints)
 	}
 	before := len(r.faults)
 	bare := slices.Clone(params)
@@ -621,6 +639,24 @@ func (r *reader) checkSpace(f *fields, d *definition, ns *names, constraints []n
 		r.spaceFault(f.position("constraints"), "", err)
 	}
 	return false
+}
+
+// meansNumbers reports numbers that are no comparisons in conditions and constraints, as the file has them.
+func (r *reader) meansNumbers(ns *names, constraints []node) bool {
+	fine := true
+	for i, p := range ns.parameters {
+		if err := space.LoneNumber(p.When); err != nil {
+			r.spaceFault(ns.nodes[i], "when", err)
+			fine = false
+		}
+	}
+	for _, c := range constraints {
+		if err := space.LoneNumber(c.Value); err != nil {
+			r.spaceFault(c, "", err)
+			fine = false
+		}
+	}
+	return fine
 }
 
 // checkConditions reports the conditions that are wrong. The last parameters have the nodes of ns.
@@ -662,6 +698,10 @@ func (r *reader) spaceFault(n node, name string, err error) {
 	if bad, ok := errors.AsType[*space.ExprError](err); ok {
 		if name != "" {
 			n = valueOf(n, name)
+		}
+		if text := space.Anchored(n.Node); text != "" {
+			r.fault(n, "%s", text)
+			return
 		}
 		r.faultInside(n, offsetOf(bad.Expr, bad.Column), "%s", bad.Reason)
 		return
@@ -727,4 +767,15 @@ func (d definedSpace) make(constants map[string]int, more ...space.Parameter) (*
 		constraints = append(constraints, space.Bind(c, constants))
 	}
 	return space.New(d.name, params, constraints...)
+}
+
+// tuned is make for the space of a search, which needs a parameter that varies at all: where the conditions of all parameters are false, its
+// only point has no value.
+func (d definedSpace) tuned(constants map[string]int, more ...space.Parameter) (*space.Space, error) {
+	sp, err := d.make(constants, more...)
+	if err == nil && sp.Default().Key() == "" {
+		first := d.parameters[0]
+		return nil, fmt.Errorf("space.parameters: no parameter is active: %s, the condition of %s, is false here: change the shape, or remove a condition (when)", first.When, first.Name)
+	}
+	return sp, err
 }

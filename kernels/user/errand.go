@@ -99,7 +99,7 @@ func (p *commandProblem) renewSetup(ctx context.Context) error {
 func (p *commandProblem) finish() error {
 	p.once.mu.Lock()
 	defer p.once.mu.Unlock()
-	if p.c.cleanup == nil || !p.once.begun {
+	if p.c.cleanup == nil || !p.once.begun || !p.own.used() {
 		return nil
 	}
 	p.once.begun, p.once.done = false, false

@@ -403,7 +403,7 @@ func TestReadErrands(t *testing.T) {
 		{"metrics: {runs: {from: time}}", `my.yaml:6:13: command.metrics.runs: "runs" cannot name a metric: want letters, digits and _, but none of tune's own names, which are runs, spread, value, outliers, slow_first, within`},
 		{"metrics: {peak: {from: time, goal: maximise}}", `my.yaml:6:32: command.metrics.peak.goal: a metric has no field "goal": want one of from, pattern, json, file`},
 		{"metrics: {peak: {from: time, json: a}}", "my.yaml:6:38: command.metrics.peak.json: it needs from: output or stderr, but this metric has from: time"},
-		{"metrics: [peak]", "my.yaml:6:12: command.metrics: want a mapping from names to metrics"},
+		{"metrics: [peak]", "my.yaml:6:12: command.metrics: want a mapping from names to metrics, as in {bytes: {pattern: 'size=([0-9]+)'}}"},
 	} {
 		_, err := read("my.yaml", []byte(strings.Replace(commandText, "  run:", "  "+test.new+"\n  run:", 1)), library)
 		if err == nil || err.Error() != test.want {

@@ -20,6 +20,7 @@ import (
 	"tune/internal/files"
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/space"
 )
 
 // Kernel is a kernel that a user has described in a file.
@@ -176,6 +177,9 @@ func read(path string, text []byte, w world) (*Kernel, error) {
 	case err != nil:
 		return nil, Faults{syntaxFault(path, text, err)}
 	}
+	if err := space.Unread(text, &doc); err != nil {
+		return nil, Faults{syntaxFault(path, text, err)}
+	}
 	root := node{resolve(doc.Content[0]), ""}
 	k := &Kernel{path: path, text: text}
 	k.d = r.define(root, w)
@@ -266,7 +270,16 @@ func (k *Kernel) hash() string {
 		fmt.Fprintf(h, "\x00%s\x00%d\x00%o\x00", f.name, len(f.data), f.mode)
 		h.Write(f.data)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	return hex.EncodeToString(h.Sum(nil)[:versionBytes])
+}
+
+// versionBytes is the length of the version of a kernel, which is a hash.
+const versionBytes = 8
+
+// IsVersion reports whether a text has the form of the version of a kernel.
+func IsVersion(text string) bool {
+	b, err := hex.DecodeString(text)
+	return err == nil && len(b) == versionBytes
 }
 
 // Info describes the kernel. Its version changes with the file, and with each file that it names.

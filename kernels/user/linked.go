@@ -52,12 +52,8 @@ func newLinked(spec *sourceSpec) (*linkedSpec, error) {
 		return fmt.Errorf("%s: source.%s: %s", spec.path, field, fmt.Sprintf(format, args...))
 	}
 	switch {
-	case s.language != "c":
-		return nil, fault("language", "a library is in C, and this is %s: declare the function extern \"C\" in a file of C", s.language)
 	case s.reference.outputs != nil:
 		return nil, fault("reference", "a library needs a form of the function that is right at every shape: compare with a function instead of files of outputs")
-	case s.reference.name != "" && s.reference.language != "c":
-		return nil, fault("reference.file", "the reference becomes the plain form of a library, which is in C: write it in C")
 	}
 	machine, err := spec.host.Machine()
 	if err != nil {
@@ -183,9 +179,9 @@ func (l *linkedSpec) describe() error {
 		k.Buffers = append(k.Buffers, native.Argument{Name: a.name, Type: constant + a.ctype.elem.C() + " *", About: a.length.String() + " elements" + about})
 		k.Extents, k.Contents = append(k.Extents, extent), append(k.Contents, content)
 	}
-	program, _ := l.referenceProgram(l.standard.point)
+	program, language := l.referenceProgram(l.standard.point)
 	k.Plain = native.Source{
-		Lang: "c", Text: l.unit(program, l.s.reference.function, 1), Compiler: l.standard.compiler, Flags: l.portable(l.standard.flags), Threads: 1,
+		Lang: language, Text: l.unit(program, language, l.s.reference.function, 1), Compiler: l.standard.compiler, Flags: l.portable(l.standard.flags), Threads: 1,
 	}
 	return nil
 }
@@ -272,10 +268,10 @@ func (l *linkedSpec) content(i int) (native.Content, error) {
 var lineDirective = regexp.MustCompile(`(?m)^#line [0-9]+( ".*")?\n`)
 
 // unit returns the translation unit that calls a function: buffers in args, the free fields in dims.
-func (l *linkedSpec) unit(pr program, function string, threads int) string {
+func (l *linkedSpec) unit(pr program, language, function string, threads int) string {
 	var w cgen.Writer
 	w.Text(unitHead(pr.body) + pr.header + lineDirective.ReplaceAllString(pr.body+"\n", ""))
-	w.Func("void tune_kernel(void *const *tune_args, const int64_t *tune_dims)")
+	w.Func("%svoid tune_kernel(void *const *tune_args, const int64_t *tune_dims)", linkageOf(language))
 	inside := l.variables(func(i int) string { return fmt.Sprintf("tune_dims[%d]", i) })
 	var words []string
 	buffers := 0
@@ -341,7 +337,7 @@ func (l *linkedSpec) Generate(p space.Point) (native.Source, error) {
 	if src.Takes, err = l.takes(p); err != nil {
 		return src, err
 	}
-	src.Text = l.unit(l.s.program(l.s.text, l.s.name, p, l.constants), l.s.function, src.Threads)
+	src.Text = l.unit(l.s.program(l.s.text, l.s.name, p, l.constants), src.Lang, l.s.function, src.Threads)
 	src.Flags, src.Header, src.Call = l.linkable(l.s.flagsOf(p, l.constants)), "", nil
 	return src, nil
 }

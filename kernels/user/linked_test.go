@@ -57,7 +57,7 @@ source:
 // linked loads a kernel, and returns the problem whose code programs call.
 func linked(t *testing.T, yaml, shape string) (*native.Problem, native.Linkage, error) {
 	t.Helper()
-	k, _ := load(t, yaml, "blur.c", blurC, "plain.cc", "extern \"C\" {\n"+blurC+"}\n", "numbers.txt", strings.Repeat("1 ", 8*42), "sums.txt", strings.Repeat("1 ", 8*40))
+	k, _ := load(t, yaml, "blur.c", blurC, "plain.c", blurC, "numbers.txt", strings.Repeat("1 ", 8*42), "sums.txt", strings.Repeat("1 ", 8*40))
 	p, ok := problem(t, k, shape).(*SourceProblem)
 	if !ok {
 		t.Fatal("it is no source")
@@ -136,6 +136,38 @@ func TestLinked(t *testing.T) {
 	}
 }
 
+// TestLinkedCPlusPlus: a source in C++ and a reference in either language are linked, and no names are told of them. Code that would run by
+// itself on every processor is refused.
+func TestLinkedCPlusPlus(t *testing.T) {
+	needCompiler(t)
+	text := strings.NewReplacer("file: blur.c", "file: blur.c\n  language: c++", "reference: {function: plain}", "reference: {function: plain, file: plain.c}").Replace(blurYAML)
+	p, l, err := linked(t, text, "rows=5,cols=23")
+	if err != nil {
+		t.Fatal(err)
+	}
+	point := p.Presets()[0].Point
+	source, err := p.Source(point)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if source.Lang != "c++" || l.Plain.Lang != "c" {
+		t.Errorf("the code is in %s, the plain form in %s", source.Lang, l.Plain.Lang)
+	}
+	for _, s := range []native.Source{source, l.Plain} {
+		if err := p.Adopt(s, point).Check(t.Context(), 7); err != nil {
+			t.Error(err)
+		}
+	}
+	if names, err := p.Symbols(t.Context(), source); err != nil || names != nil {
+		t.Errorf("symbols %v: %v", names, err)
+	}
+	source.Text += "int made();\nint early = made();\nint made() { return calls; }\n"
+	source.Flags = append(source.Flags, "-mavx2")
+	if _, err := p.Symbols(t.Context(), source); err == nil || !strings.Contains(err.Error(), "code runs by itself when a program starts") {
+		t.Errorf("a constructor: %v", err)
+	}
+}
+
 // TestLinkedConditions: the condition in C holds exactly at those shapes at which the point is one of the kernel.
 func TestLinkedConditions(t *testing.T) {
 	needCompiler(t)
@@ -203,9 +235,7 @@ func TestUnlinkable(t *testing.T) {
 		{"length: rows * cols,", "length: rows * cols ** 2,", "source.arguments[2].length: rows * cols ** 2: a power of a field of the shape has no form in C: write a product"},
 		{"fill: {random: [0, cols], integers: true}", "fill: {random: [0, STEP]}", "source.arguments[2].fill: STEP names the parameter STEP"},
 		{"flags: [", "flags: [\"-Dr={{rows}}\", \"-Dc={{cols}}\", \"-Dh={{half}}\", ", "no field of the shape is one that a call can give: of rows, the compiler flags name rows. Give the function the sizes as scalar arguments"},
-		{"reference: {function: plain}", "reference: {function: plain, file: plain.cc}", "source.reference.file: the reference becomes the plain form of a library, which is in C: write it in C"},
 		{"length: rows * (cols + wide), access: read", "length: rows * (cols + wide), access: read, fill: {file: numbers.txt}", "source.arguments[1].fill: the file numbers.txt has one length, and the self-test draws other shapes: fill it at random"},
-		{"file: blur.c", "file: blur.c\n  language: c++", "source.language: a library is in C, and this is c++"},
 	} {
 		text := strings.Replace(blurYAML, test.old, test.new, 1)
 		if text == blurYAML {

@@ -145,7 +145,11 @@ func (m metric) match(output string) (float64, error) {
 	if len(last) > 1 {
 		found = last[1]
 	}
-	return parseNumber(strings.TrimSpace(found), "what the pattern matches")
+	v, err := parseNumber(strings.TrimSpace(found), "what the pattern matches")
+	if err != nil && len(last) == 1 {
+		err = fmt.Errorf("%w: put parentheses around the number in the field pattern, as in ([0-9.]+)", err)
+	}
+	return v, err
 }
 
 // step is one step of a path into JSON: a key, or where key is "" an index.
@@ -225,7 +229,7 @@ func decodeJSON(data string) (any, error) {
 		if errors.Is(err, io.EOF) {
 			return nil, errors.New("it printed nothing")
 		}
-		return nil, fmt.Errorf("%w: %s", err, tail(data))
+		return nil, fmt.Errorf("%s: %s", plain.NotJSON([]byte(data), err), tail(data))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("something follows it: %s", tail(data))

@@ -149,6 +149,7 @@ var (
 		"mode == 'row'", `mode in ["row", "column"]`, "mode not in ['column']", "1 <= TILE < n", "packed and (n if packed else 0)", "min(n) == 8", "TILE in (2, 4,)",
 		"0x8 == n and 0b100 == TILE and 1e0 == 1 and 0o10 == n and 8.0 == n", "n % 3 == 2 and -n // 3 == -3 and n / 16 == 0.5", "alpha == 0.5 and alpha ** 2 < 1", "2 ** 3 == n",
 		"mode == 'row' ? packed : false", "True != False", "packed + packed == 2", "packed < 2", "99999999999999999999 > n",
+		"packed and +n", "packed and -(-n)",
 	}
 	numbers = []string{
 		"3", "n - 5", "TILE - 1", "n // 3 + 1", "abs(-3)", "min(n, 3, TILE)", "max(1, 3)", "3 if packed else n", "packed ? 3 : 4", "2 + packed", "(n > 3) * 3", "3 if mode == 'row' else 1",
@@ -231,6 +232,8 @@ func TestOneLanguageRefuses(t *testing.T) {
 		"n = 8": "a lone = compares nothing; write ==", "TILE >": "the expression ends where a value should stand", "mni(n, 2)": `there is no function "mni": want min, max or abs (did you mean "min"?)`,
 		"n == 'row'": "a string cannot be compared with an integer", "n > 012": "012: a leading zero could mean octal; leave it out, or write 0o",
 		"mode == row": "row is a text: write it in quotes, 'row'", "n == yes": `"yes": write true`, "n is 3": "unexpected is after the end of the expression: write ==",
+		"n == 2 or 4":               "or needs true or false, and a number alone compares nothing: write the comparison, as in a == 2 or a == 4",
+		"mode == 'row' or 'column'": "or needs true or false, and a text alone compares nothing: write the comparison, as in a == 'x' or a == 'y'",
 	} {
 		base := strings.NewReplacer("WHEN", "n > 0", "CONSTRAINT", "n > 0", "NUMBER", "3", "TEMPLATE", "n").Replace(expressionFile)
 		for _, place := range []struct{ field, old string }{

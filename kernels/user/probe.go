@@ -24,6 +24,9 @@ func (p *SourceProblem) probeSeeds() []uint64 {
 // probeBytes limits what is kept of the calls of a probe, besides the calls of a check.
 const probeBytes = 2 << 30
 
+// lengthPoints is how many random points are asked for the lengths of their outputs.
+const lengthPoints = 64
+
 // probePoints is how many further random points the reference is built at, to see whether its parameters matter.
 const probePoints = 2
 
@@ -33,10 +36,26 @@ const probePoints = 2
 //
 // Nothing is timed at the same time, but candidates may be checked.
 func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
-	s := p.spec
-	if s.s.reference.outputs != nil {
+	if p.spec.s.reference.outputs != nil {
 		return nil, nil
 	}
+	return p.probe(ctx, nil)
+}
+
+// Try is Telling and then Probe. With small buffers it makes the calls that both need once.
+func (p *SourceProblem) Try(ctx context.Context) (Faults, error) {
+	if p.spec.s.reference.outputs != nil || !p.Small() {
+		if err := p.Telling(ctx); err != nil {
+			return nil, err
+		}
+		return p.Probe(ctx)
+	}
+	return p.probe(ctx, p.spec.listen())
+}
+
+// probe is Probe. With a verdict, it is Telling too.
+func (p *SourceProblem) probe(ctx context.Context, judge *verdict) (Faults, error) {
+	s := p.spec
 	release, err := s.host.Beside(ctx)
 	if err != nil {
 		return nil, err
@@ -50,15 +69,27 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	} else if n := int(probeBytes / one); n < len(seeds) {
 		seeds = seeds[:n]
 	}
-	cases, results, err := s.attempt(ctx, r, seeds)
+	calls := &caller{s: s, ctx: ctx}
+	defer calls.close()
+	cases, results, err := s.attempt(ctx, calls, seeds)
+	for i := range results {
+		judge.hear(&results[i])
+	}
+	if err == nil || ctx.Err() != nil && len(results) >= tellingLeast {
+		if untold := judge.faults(); untold != nil {
+			return nil, untold
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
+	s.noteOdd(r, cases, results)
 	s.noteUnwritten(r, results)
-	if err := s.probeVariation(ctx, r, results[0].took); err != nil {
+	s.noteLengths(r)
+	if err := s.probeVariation(ctx, r, calls, results[0].took); err != nil {
 		return nil, err
 	}
-	if err := s.probeParameters(ctx, r, cases[:1], results[0]); err != nil {
+	if err := s.probeParameters(ctx, r, calls, cases[:1], results[0]); err != nil {
 		return nil, err
 	}
 	return r.warnings.sorted(s.path), nil
@@ -71,8 +102,8 @@ const glanceBytes = 16 << 20
 func (p *SourceProblem) Small() bool { return p.spec.asked.kept() <= glanceBytes }
 
 // Glance is Probe as far as it costs no more than some calls of the reference with small buffers: it builds the reference at no
-// other point. Of larger buffers it reports nothing.
-func (p *SourceProblem) Glance(ctx context.Context) (Faults, error) {
+// other point. Of larger buffers it reports nothing. Where all inputs take longer than within, it judges by those that do not, or by one.
+func (p *SourceProblem) Glance(ctx context.Context, within time.Duration) (Faults, error) {
 	s := p.spec
 	if s.s.reference.outputs != nil || !p.Small() {
 		return nil, nil
@@ -83,26 +114,47 @@ func (p *SourceProblem) Glance(ctx context.Context) (Faults, error) {
 	}
 	defer release()
 	r := &reader{file: s.path}
-	_, _, err = s.attempt(ctx, r, p.probeSeeds())
+	s.noteLengths(r)
+	calls := &caller{s: s, ctx: ctx}
+	defer calls.close()
+	limited, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	cases, results, err := s.attempt(limited, calls, p.probeSeeds())
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		if err = nil; len(results) == 0 {
+			again := &caller{s: s, ctx: ctx} // the call that was too slow has ended the first one's process
+			defer again.close()
+			cases, results, err = s.attempt(ctx, again, p.probeSeeds()[:1])
+		}
+	}
+	if err == nil {
+		s.noteOdd(r, cases, results)
+	}
 	return r.warnings.sorted(s.path), err
 }
 
-// attempt calls the reference on the inputs of each seed, and warns of what is odd about its results.
-func (s *sourceSpec) attempt(ctx context.Context, r *reader, seeds []uint64) (cases []native.Case, results []outcome, err error) {
-	cases = make([]native.Case, len(seeds))
-	for i, seed := range seeds {
+// attempt calls the reference on the inputs of each seed. Where it fails, it returns the results that it has.
+func (s *sourceSpec) attempt(ctx context.Context, calls *caller, seeds []uint64) (cases []native.Case, results []outcome, err error) {
+	for _, seed := range seeds {
 		inputs, err := s.s.inputs(s.asked, seed, true)
 		if err != nil {
-			return nil, nil, s.s.explain(err)
+			return cases, results, s.s.explain(err)
 		}
-		cases[i] = native.Case{Name: s.asked.label, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: inputs}
-	}
-	if results, err = s.compute(ctx, s.standard, cases); err != nil {
-		if ended := ctx.Err(); ended != nil {
-			return nil, nil, ended
+		one := native.Case{Name: s.asked.label, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: inputs}
+		got, err := calls.compute(ctx, s.standard, []native.Case{one})
+		if ended := ctx.Err(); err != nil && ended != nil {
+			return cases, results, ended
 		}
-		return nil, nil, s.referenceError(err)
+		if err != nil {
+			return cases, results, s.referenceError(err)
+		}
+		cases, results = append(cases, one), append(results, got...)
 	}
+	return cases, results, nil
+}
+
+// noteOdd warns of what is odd about the results of the reference in some calls.
+func (s *sourceSpec) noteOdd(r *reader, cases []native.Case, results []outcome) {
 	for i, b := range s.asked.buffers {
 		if b.Mode == native.In {
 			continue
@@ -116,7 +168,6 @@ func (s *sourceSpec) attempt(ctx context.Context, r *reader, seeds []uint64) (ca
 			r.warn(a.node, "%s", text)
 		}
 	}
-	return cases, results, nil
 }
 
 // written are the elements of a buffer that the reference writes in some of several calls.
@@ -207,30 +258,28 @@ func (s *sourceSpec) noteUnwritten(r *reader, results []outcome) {
 	}
 }
 
-// tooWide says that the tolerance of buffer i accepts what nobody has computed from the inputs, after each of some calls, or
-// returns "".
-func tooWide(b native.Buffer, i int, t tolerance, cases []native.Case, results []outcome) string {
-	accepts := func(content func(k int) []byte) bool {
-		for k := range cases {
-			got := results[k].compared(i, content(k), b.Elem)
-			if _, _, wrong := compare(got, results[k].buffers[i], b.Elem, t, new(kernels.Deviation)); wrong > 0 {
-				return false
+// noteLengths warns of an output that is much shorter at another point than at the baseline: a call does less work there, and calls are
+// what the search compares.
+func (s *sourceSpec) noteLengths(r *reader) {
+	rng := rand.New(rand.NewPCG(1, 0))
+	for range lengthPoints {
+		p, err := s.space.Sample(rng)
+		if err != nil {
+			return // points of this space are hard to draw
+		}
+		c, err := s.s.shapeCase(p, s.constants)
+		if err != nil {
+			continue
+		}
+		for i, b := range c.buffers {
+			// Padding makes less of a difference.
+			if asked := s.asked.buffers[i]; b.Mode != native.In && 4*b.Len < 3*asked.Len {
+				r.warn(s.s.arguments[c.index[i]].node, "%s has %d elements with %s, and %d at the baseline: a call does less work there, and is compared as if it did the same; write a length that no parameter makes shorter",
+					b.Name, b.Len, p.Key(), asked.Len)
+				return
 			}
 		}
-		return true
 	}
-	const remedy = "narrow absolute and relative in reference.tolerance, or in the tolerance of this argument"
-	if b.Mode == native.InOut && accepts(func(k int) []byte { return cases[k].Inputs[i] }) {
-		return fmt.Sprintf("the tolerance of %s is as large as what the reference changes: a candidate that leaves it as it is passes; %s", b.Name, remedy)
-	}
-	zeros := make([]byte, b.Bytes())
-	if accepts(func(int) []byte { return zeros }) {
-		return fmt.Sprintf("the tolerance of %s is as large as its results: an output of zeros passes; %s", b.Name, remedy)
-	}
-	if n := len(results); n > 1 && accepts(func(k int) []byte { return results[(k+1)%n].buffers[i] }) {
-		return fmt.Sprintf("the tolerance of %s is as large as the difference between the results of different inputs (%d were tried): a candidate that gives its first result for ever passes; %s", b.Name, n, remedy)
-	}
-	return ""
 }
 
 // The variation of inputs is tried with calls of the reference that are neither long nor large.
@@ -243,7 +292,7 @@ const (
 
 // probeVariation warns where a call of the reference takes much more or much less time on inputs that vary as in timed calls than on
 // those of the file: it may refuse them. took is the time of a call.
-func (s *sourceSpec) probeVariation(ctx context.Context, r *reader, took time.Duration) error {
+func (s *sourceSpec) probeVariation(ctx context.Context, r *reader, calls *caller, took time.Duration) error {
 	if took > variationTime || s.asked.kept() > glanceBytes {
 		return nil
 	}
@@ -265,7 +314,7 @@ func (s *sourceSpec) probeVariation(ctx context.Context, r *reader, took time.Du
 			cases = append(cases, native.Case{Name: s.asked.label, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: in})
 		}
 	}
-	results, err := s.compute(ctx, s.standard, cases)
+	results, err := calls.compute(ctx, s.standard, cases)
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
@@ -288,7 +337,7 @@ func (s *sourceSpec) probeVariation(ctx context.Context, r *reader, took time.Du
 
 // probeParameters warns where the results of the reference differ at other points from those with the values that it is compiled
 // with, unless the file states these values.
-func (s *sourceSpec) probeParameters(ctx context.Context, r *reader, cases []native.Case, want outcome) error {
+func (s *sourceSpec) probeParameters(ctx context.Context, r *reader, calls *caller, cases []native.Case, want outcome) error {
 	ref := s.s.reference
 	if len(ref.parameters) > 0 {
 		return nil
@@ -303,14 +352,23 @@ func (s *sourceSpec) probeParameters(ctx context.Context, r *reader, cases []nat
 		if err != nil || !slices.Equal(c.dims, s.asked.dims) || !slices.Equal(c.buffers, s.asked.buffers) {
 			continue // a different call
 		}
-		got, err := s.compute(ctx, s.s.standardAt(p, s.standard.compiler, s.constants), cases)
+		differs := func() bool {
+			got, err := calls.compute(ctx, s.s.standardAt(p, s.standard.compiler, s.constants), cases)
+			if err == nil {
+				_, err = s.s.verify(s.asked, got[0].buffers, want)
+				return err != nil
+			}
+			return false // it is never built there
+		}
+		different := differs()
+		if different {
+			calls.afresh() // what an earlier call left in the process is not the reason
+			different = differs()
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
-			continue // it is never built there
-		}
-		if _, err := s.s.verify(s.asked, got[0].buffers, want); err != nil {
+		if different {
 			r.warn(ref.node, "function %s gives other results with %s than with %s, the values that it is compiled with: state those that are meant in reference.parameters, or take a function that uses no parameter",
 				ref.function, p.Key(), s.standard.point.Key())
 			return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"tune/kernels"
 )
@@ -44,10 +45,18 @@ func TestProbe(t *testing.T) {
 			"\n9:7: source.arguments[2]: the tolerance of z is as large as what the reference changes: a candidate that leaves it as it is passes" + narrow},
 		{"{function: g}", "{function: g, tolerance: {relative: 1}}", "y[i] = x[i]; *z -= 1000", "8:7: source.arguments[1]: the tolerance of y is as large as its results: an output of zeros passes" + narrow +
 			"\n9:7: source.arguments[2]: the tolerance of z is as large as its results: an output of zeros passes" + narrow},
-		{"{function: g}", "{function: g, tolerance: {absolute: 0.5}}", "y[i] = x[i]; *z += 1", ""},
+		{"{function: g}", "{function: g, tolerance: {absolute: 0.5}}", "y[i] = x[i]; *z += 1", "8:7: source.arguments[1]: the tolerance of y is so wide that an output that is 10 % too large everywhere passes" + narrow},
+		{"{function: g}", "{function: g, tolerance: {absolute: 0.05}}", "y[i] = x[i]; *z += 1", ""},
 		{"length: n, access: write", "length: n, access: write, tolerance: {relative: 0.01}", "y[i] = 1000 + x[i]; *z += 1", "8:7: source.arguments[1]: the tolerance of y is as large as the difference between the results of different inputs (3 were tried): a candidate that gives its first result for ever passes" + narrow},
 		{"length: n, access: write", "length: n, access: write, tolerance: {relative: 0.0001}", "y[i] = 1000 + x[i]; *z += 1", ""},
+		{"length: n, access: write", "length: n, access: write, tolerance: {absolute: 3.2}", "y[i] = 10 + 3 * x[i]; *z += 1", "8:7: source.arguments[1]: the tolerance of y is so wide that an output of 9.941 everywhere passes" + narrow},
+		{"length: n, access: write", "length: n, access: write, tolerance: {relative: 0.1}", "y[i] = (x[i] < 0 ? -1 : 1) * (3 + i * i); *z += 1", "8:7: source.arguments[1]: the tolerance of y is so wide that an output that is 10 % too large everywhere passes" + narrow},
+		{"length: n, access: write", "length: n, access: write, tolerance: {relative: 0.05}", "y[i] = 10 + x[i] + i * i; *z += 1", ""},
+		{"length: n, access: write", "length: n, access: write, tolerance: {absolute: 0.01}", "y[i] = i < 8 ? x[i] : x[15 - i] + 0.001f; *z += 1", "8:7: source.arguments[1]: the tolerance of y is so wide that an output in the opposite order passes" + narrow},
+		{"length: n, access: write", "length: n, access: write, tolerance: {absolute: 0.01}", "y[i] = i < 8 ? x[i] : x[15 - i]; *z += 1", ""},
 		{"length: n, access: write", "length: n, access: write, tolerance: {absolute: 1}", "y[i] = x[i]; *z += 1", "8:7: source.arguments[1]: the tolerance of y is as large as its results: an output of zeros passes" + narrow},
+		{"length: n, access: write", "length: n // T, access: write", "y[i] = x[i]; *z += 1", "8:7: source.arguments[1]: y has 8 elements with T=2 WAY=3, and 16 at the baseline: a call does less work there, and is compared as if it did the same; write a length that no parameter makes shorter"},
+		{"length: n, access: write", "length: n + T, access: write", "y[i] = x[i]; if (i == n - 1) y[n] = x[0]; *z += 1", ""},
 		{"{function: g}", "{function: g, parameters: {WAY: 7}}", "y[i] = x[i] * WAY; *z += 1", ""},
 	} {
 		text := strings.Replace(probeYAML, test.old, test.new, 1)
@@ -109,22 +118,52 @@ func TestProbeEnds(t *testing.T) {
 	}
 }
 
-// TestGlance: what a run shows is what a check does, but for large buffers and the parameters of the reference.
+// TestGlanceEnds: where the time ends during a call, the calls before it are what a reference is judged by.
+func TestGlanceEnds(t *testing.T) {
+	needCompiler(t)
+	const source = "#include <unistd.h>\nvoid f(const float *x, float *y, int *z, int n) { for (int i = 0; i < n; i++) y[i] = x[i] > 9; *z += T / T * WAY; }\n" +
+		"void g(const float *x, float *y, int *z, int n) { static int calls; if (++calls > 2) sleep(60); f(x, y, z, n); }\n"
+	k, path := load(t, strings.Replace(probeYAML, "access: read}", "access: read, fill: {random: [1, 2]}}", 1), "f.c", source)
+	p := problem(t, k, "").(*SourceProblem)
+	if err := p.Telling(t.Context()); err != nil { // which compiles it
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	if end(); p.Telling(ended) != nil {
+		t.Error("what it has found nothing about is called again")
+	}
+	odd, err := p.Glance(t.Context(), 3*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.ReplaceAll(odd.Error(), path+"/kernel.yaml:", ""); !strings.Contains(got, "the reference writes 0 to all of y, whatever its inputs are (2 were tried)") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestGlance: what a run shows is what a check does, but for large buffers and the parameters of the reference. A slow reference is judged by
+// one input.
 func TestGlance(t *testing.T) {
 	needCompiler(t)
 	const source = "void g(const float *x, float *y, int *z, int n) { for (int i = 0; i < n; i++) y[i] = 0 * x[i] * WAY; *z += WAY; }\n" +
 		"void f(const float *x, float *y, int *z, int n) { g(x, y, z, T * n / T); }\n"
-	for shape, want := range map[string]string{
-		"":          "8:7: source.arguments[1]: the reference writes 0 to all of y, whatever its inputs are (3 were tried): a candidate that reads nothing may pass for right; change the fills, or what is compared",
-		"n=2097152": "",
+	const remedy = ": a candidate that reads nothing may pass for right; change the fills, or what is compared"
+	for _, test := range []struct {
+		shape  string
+		within time.Duration
+		want   string
+	}{
+		{"", time.Hour, "8:7: source.arguments[1]: the reference writes 0 to all of y, whatever its inputs are (3 were tried)" + remedy},
+		{"", time.Nanosecond, "8:7: source.arguments[1]: the reference writes 0 to all of y" + remedy},
+		{"n=2097152", time.Hour, ""},
 	} {
 		k, path := load(t, strings.Replace(probeYAML, "access: read}", "access: read, fill: {random: [1, 2]}}", 1), "f.c", source)
-		odd, err := problem(t, k, shape).(*SourceProblem).Glance(t.Context())
+		odd, err := problem(t, k, test.shape).(*SourceProblem).Glance(t.Context(), test.within)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.ReplaceAll(odd.Error(), path+"/kernel.yaml:", ""); got != want {
-			t.Errorf("%s:\ngot  %s\nwant %s", shape, got, want)
+		if got := strings.ReplaceAll(odd.Error(), path+"/kernel.yaml:", ""); got != test.want {
+			t.Errorf("%s, %v:\ngot  %s\nwant %s", test.shape, test.within, got, test.want)
 		}
 	}
 }

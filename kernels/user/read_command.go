@@ -130,10 +130,16 @@ func (r *reader) line(f *fields, name string, ns *names, also ...string) *line {
 			r.want(w, "a word of a command")
 			continue
 		}
+		if slices.Contains(shellWords, w.Value) {
+			r.warn(w, "%s is an argument here, because a list of words runs without a shell: write the command as a text, or its first words as sh, -c", w.Value)
+		}
 		l.words = append(l.words, r.template(w, ns, also...))
 	}
 	return l
 }
+
+// shellWords are words that have a meaning in a shell alone.
+var shellWords = []string{">", ">>", "<", "|", "&", "&&", "||", ";", "2>&1", "2>"}
 
 // shellLine reads a command line that is a text for the shell. A placeholder where a value cannot be quoted may only stand for
 // values that need no quotes.
@@ -282,6 +288,8 @@ func (r *reader) number(f *fields) metric {
 		var err error
 		if m.pattern, err = regexp.Compile(text); err != nil {
 			r.fault(f.at["pattern"], "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		} else if begun, _ := m.pattern.LiteralPrefix(); m.printed() && !f.has("json") && m.pattern.NumSubexp() == 0 && begun != "" && !startsNumber.MatchString(strings.TrimLeft(begun, " +-")) {
+			r.fault(f.at["pattern"], "it has no group, so that all of its match would be the number, and that begins with %q: put parentheses around the number, as in ([0-9.]+)", begun)
 		}
 	}
 	if text := f.text("json"); text != "" {
@@ -296,7 +304,7 @@ func (r *reader) number(f *fields) metric {
 // otherMetrics reads the numbers that are reported beside the metric.
 func (r *reader) otherMetrics(f *fields) []namedMetric {
 	var out []namedMetric
-	for _, p := range r.pairs(f.at["metrics"], "names to metrics") {
+	for _, p := range r.pairs(f.at["metrics"], "names to metrics, as in {bytes: {pattern: 'size=([0-9]+)'}}") {
 		if !isName(p.name) || slices.Contains(ownMetrics, p.name) {
 			r.fault(p.key, "%q cannot name a metric: want letters, digits and _, but none of tune's own names, which are %s", p.name, strings.Join(ownMetrics, ", "))
 			continue

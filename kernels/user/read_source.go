@@ -180,6 +180,7 @@ var (
 	wordPattern    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 	definePattern  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+([A-Za-z_][A-Za-z0-9_]*)`)
 	callPattern    = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)[ \t\n]*\(`)
+	bodyPattern    = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)[ \t\n]*\([^(){};]*\)[ \t\n]*\{`)
 	includePattern = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"[^\n]*$`)
 	oncePattern    = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*$`)
 )
@@ -270,13 +271,22 @@ func (r *reader) hasFunction(f *fields, field, name, file, text string) {
 	if name == "" || slices.Contains(words, name) || strings.Contains(text, "##") {
 		return
 	}
-	var calls []string
+	var calls, defined []string
 	for _, m := range callPattern.FindAllStringSubmatch(text, -1) {
 		if !keywords[m[1]] {
 			calls = append(calls, m[1])
 		}
 	}
-	r.fault(f.at[field], "%s has no function %q%s", file, name, space.DidYouMean(name, calls))
+	for _, m := range bodyPattern.FindAllStringSubmatch(text, -1) {
+		if !keywords[m[1]] && !slices.Contains(defined, m[1]) {
+			defined = append(defined, m[1])
+		}
+	}
+	hint := space.DidYouMean(name, calls)
+	if hint == "" {
+		hint = space.DidYouMeanOneOf(name, defined)
+	}
+	r.fault(f.at[field], "%s has no function %q%s", file, name, hint)
 }
 
 // maxIncludes limits the size of what #include "…" brings in.
@@ -426,11 +436,32 @@ func (r *reader) tolerance(n node) tolerance {
 		return tolerance{}
 	}
 	if n.Kind == yaml.ScalarNode {
-		r.fault(n, "%q: want exact, or a mapping with absolute and relative, as in {absolute: 1.0e-6, relative: 1.0e-5}%s", n.Value, space.DidYouMean(n.Value, []string{"exact"}))
+		as := "{absolute: 1.0e-6, relative: 1.0e-5}"
+		if startsNumber.MatchString(n.Value) {
+			as = "{relative: " + n.Value + "}"
+		}
+		r.fault(n, "%q: want exact, or a mapping with absolute and relative, as in %s%s", n.Value, as, space.DidYouMean(n.Value, []string{"exact"}))
 		return tolerance{}
 	}
 	f := r.fields(n, toleranceObject)
-	return tolerance{f.number("absolute"), f.number("relative")}
+	return tolerance{f.number("absolute"), f.ratio("relative")}
+}
+
+// startsNumber matches a text that begins as a number does.
+var startsNumber = regexp.MustCompile(`^\.?[0-9]`)
+
+// ratio reads a number that is not negative, or a share such as 1%.
+func (f *fields) ratio(name string) float64 {
+	n := f.at[name]
+	if n.Node == nil || n.Kind != yaml.ScalarNode || !strings.HasSuffix(n.Value, "%") {
+		return f.number(name)
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(n.Value, "%")), 64)
+	if err != nil || !space.Finite(v) || v < 0 {
+		f.r.fault(n, "want a number that is not negative, or a share such as 1%%")
+		return 0
+	}
+	return v / 100
 }
 
 func (r *reader) fill(f *fields, t ctype, ns *names, w world) fill {
@@ -597,6 +628,9 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 	case s.define && s.text.src != "" && f.has("function"):
 		r.hasFunction(f, "function", ref.function, s.name, s.text.src)
 	}
+	if text := ref.text.src; ref.function != "" && ref.function == s.function && (ref.name == "" || text != "" && text == s.text.src) {
+		r.warn(f.at["function"], "%s is the tuned function itself: what it does wrong with all values passes for right; write a plain function of the same result beside it, and name that", ref.function)
+	}
 	r.standard(f, ref, ns)
 	r.optionsInside(f, s)
 	if n, ok := f.at["shapes"]; ok {
@@ -702,9 +736,11 @@ func scalarText(n node) (text string, ok bool) {
 func (r *reader) flags(f *fields, ns *names) []template {
 	var out []template
 	_, nodes := f.texts("flags")
+	before := ""
 	for _, n := range nodes {
 		out = append(out, r.template(n, ns))
 		r.ownFlag(n)
+		before = r.noFlag(n, before, ns)
 	}
 	return out
 }
@@ -749,6 +785,7 @@ func (r *reader) flag(n node, ns *names) template {
 		return template{}
 	}
 	r.ownFlag(n)
+	r.noFlag(n, "", ns)
 	return r.template(n, ns)
 }
 

@@ -150,6 +150,7 @@ my.yaml:10:13: space.constraints[2]: the expression ends where a value should st
 		{sourceText, "source:", "  constraints: [!TILE ]\nsource:", `my.yaml:7:17: space.constraints[0]: YAML takes a text that begins with ! for a tag: write it in quotes, "!TILE"`},
 		{sourceText, "value: n}", "value: !n }", `my.yaml:13:35: source.arguments[2].value: YAML takes a text that begins with ! for a tag: write it in quotes, "!n"`},
 		{sourceText, "file: f.c", "file: !f.c", `my.yaml:8:9: source.file: YAML takes a text that begins with ! for a tag: write it in quotes, "!f.c"`},
+		{commandText, "command:", "command:\n  metric: {from: time, warmup: 1}", `my.yaml:6:24: command.metric.warmup: a metric has no field "warmup": write warmup under command itself`},
 		{sourceText, "source:", "  constraints: [TILE > n]\nsource:", `my.yaml:7:17: space.constraints[0]: it has no point: none satisfies TILE > n`},
 		{sourceText, "source:", "  constraint: [TILE < n]\nsource:", `my.yaml:7:3: space.constraint: a space has no field "constraint" (did you mean "constraints"?)`},
 		{sourceText, "file: f.c", "file: g.c", `my.yaml:8:9: source.file: there is no file g.c`},
@@ -176,7 +177,7 @@ my.yaml:14:25: source.reference.function: empty.c has no function "plain"`},
 		{sourceText, "function: f\n", "function: ff\n", `my.yaml:9:13: source.function: f.c has no function "ff" (did you mean "f"?)`},
 		{sourceText, "function: f\n", "function: f()\n", `my.yaml:9:13: source.function: "f()" is not the name of a function: write its name alone`},
 		{sourceText, "file: f.c", "file: hard.c", `my.yaml:6:14: space.parameters[0].name: hard.c line 1 defines TILE itself: put #ifndef TILE before it, or rename the parameter
-my.yaml:14:25: source.reference.function: hard.c has no function "plain"`},
+my.yaml:14:25: source.reference.function: hard.c has no function "plain" (want f)`},
 		{sourceText, "name: TILE", "name: n2", "my.yaml:6:14: space.parameters[0].name: argument 3 has this name too, which the #define of the parameter would replace: rename one of them"},
 		{sourceText, "name: TILE", "name: plain", "my.yaml:6:14: space.parameters[0].name: a function has this name too, which the #define of the parameter would replace: rename one of them"},
 		{sourceText, "name: TILE", "name: int", `my.yaml:6:14: space.parameters[0].name: int is a word of C: a #define of it would break the source: rename the parameter`},
@@ -267,10 +268,39 @@ my.yaml:14:25: source.reference.outputs.z: the function writes no argument "z" (
 		{sourceText, "space:\n  parameters:\n    - {name: TILE, type: pow2, from: 1, to: 8}\n", "space: {parameters: {TILE: {type: pow2, from: 1, to: 8}}}\n", `my.yaml:4:21: space.parameters: want a list of parameters, each with its name, as in [{name: TILE, type: int, from: 1, to: 8}]`},
 		{sourceText, "source:", "parameters: []\nsource:", `my.yaml:7:1: parameters: a kernel file has no field "parameters": write it under space`},
 		{sourceText, "source:", "  start: {TILE: 2}\nsource:", `my.yaml:7:10: space.start: want a list, as in [{TILE: 2}]`},
+		{sourceText, "source:", "  constraints:\n    - ! TILE > n\nsource:", `my.yaml:8:7: YAML leaves out a ! that a blank follows: put the text into quotes, "! TILE > n"`},
+		{sourceText, "source:", "  constraints:\n    - !TILE > n\nsource:", `my.yaml:8:7: a text cannot begin with ! without quotes: put it into quotes`},
+		{sourceText, "source:", "  constraints:\n    - &TILE\nsource:", `my.yaml:8:7: space.constraints[0]: YAML takes &TILE for the name of this value: put an expression that begins with & into quotes`},
+		{sourceText, "source:", "  constraints: [&TILE <= 4]\nsource:", `my.yaml:7:17: space.constraints[0]: YAML takes &TILE for the name of this value: put an expression that begins with & into quotes`},
+		{sourceText, "  arguments:", "  args:", `my.yaml:10:3: source.args: a source has no field "args" (did you mean "arguments"?)`},
+		{sourceText, "  arguments:", "  parameters:", `my.yaml:10:3: source.parameters: want define or template: a list of the arguments of the function stands under arguments`},
+		{sourceText, "  file:", "  src:", `my.yaml:8:3: source.src: a source has no field "src" (did you mean "file"?)`},
+		{sourceText, "length: n, access: read", "size: n, access: read", `my.yaml:11:30: source.arguments[0].size: an argument has no field "size" (did you mean "length"?)`},
+		{sourceText, "access: read", "mode: read", `my.yaml:11:41: source.arguments[0].mode: an argument has no field "mode" (did you mean "access"?)`},
+		{sourceText, "  reference:", "  timeout: 3s\n  reference:", `my.yaml:14:3: source.timeout: a source has no field "timeout": write limits: {call: 10s}, and compile for its compilation`},
+		{sourceText, "  reference:", "  env: {A: 1}\n  reference:", `my.yaml:14:3: source.env: a source has no field "env": a function is called in a process of tune's own; give it values by flags, as in -DNAME=value`},
+		{sourceText, "source:", "timeout: 3s\nsource:", `my.yaml:7:1: timeout: a kernel file has no field "timeout": write it under source or command, as in limits: {run: 10s} for a command`},
+		{sourceText, "source:", "env: {A: 1}\nsource:", `my.yaml:7:1: env: a kernel file has no field "env": write environment under command`},
+		{sourceText, "space:", "  scale: log\nspace:", `my.yaml:4:3: kernel.scale: a kernel has no field "scale": it is a field of a parameter of type int or float, as in {name: x, type: int, from: 1, to: 64, scale: log}`},
+		{commandText, "  run:", "  timeout: 3s\n  run:", `my.yaml:6:3: command.timeout: a command has no field "timeout": write limits: {run: 10s}, and build, check and others for those commands`},
+		{commandText, "  run:", "  env: {A: 1}\n  run:", `my.yaml:6:3: command.env: a command has no field "env" (did you mean "environment"?)`},
+		{sourceText, "{n: 8}", "{n: [1, 4096]}", `my.yaml:3:14: kernel.shape.n: want a number, or a range with the number that holds without --shape, as in {default: 4096, from: 1, to: 4096}`},
+		{sourceText, "{n: 8}", "{n: 1..64}", `my.yaml:3:14: kernel.shape.n: want a number, or a range with the number that holds without --shape, as in {default: 64, from: 1, to: 64}`},
+		{sourceText, "{function: plain}", "{function: plain, tolerance: 1%}", `my.yaml:14:43: source.reference.tolerance: "1%": want exact, or a mapping with absolute and relative, as in {relative: 1%}`},
+		{sourceText, "{function: plain}", "{function: plain, tolerance: {relative: x%}}", `my.yaml:14:54: source.reference.tolerance.relative: want a number that is not negative, or a share such as 1%`},
+		{sourceText, "{function: plain}", "{function: saxpy}", `my.yaml:14:25: source.reference.function: f.c has no function "saxpy" (want one of twice, f, plain)`},
+		{commandText, "  run:", "  metric: {pattern: 'time [0-9.]+', unit: ms}\n  run:", `my.yaml:6:21: command.metric.pattern: it has no group, so that all of its match would be the number, and that begins with "time ": put parentheses around the number, as in ([0-9.]+)`},
 		{sourceText, "source:", "budget: 5s\nsource:", `my.yaml:7:1: budget: a kernel file has no field "budget": want one of kernel, space, source, command, run, presets; settings, such as budget, stand under run`},
 		{sourceText, "{n: 8}", "{n: 1e6}", `my.yaml:3:14: kernel.shape.n: want a whole number in digits: write 1000000`},
 		{sourceText, "{n: 8}", "n=8", `my.yaml:3:10: kernel.shape: want a mapping from names to numbers, as in {n: 1024}`},
 		{sourceText, "  reference:", "  flags: -O2\n  reference:", `my.yaml:14:10: source.flags: want a list, as in [-O2]`},
+		{sourceText, "  reference:", "  flags: [-x, c, -O3, O2]\n  reference:", `my.yaml:14:23: source.flags[3]: O2 is no flag, and a compiler takes it for a file: write -O2`},
+		{sourceText, "  reference:", "  flags: [-I include lib.a march=native]\n  reference:", `my.yaml:14:11: source.flags[0]: march=native is no flag, and a compiler takes it for a file: write -march=native`},
+		{sourceText, "  reference:", "  flags: [\"$TILE\"]\n  reference:", `my.yaml:14:11: source.flags[0]: no shell reads a flag: write the value of TILE as {{TILE}}, in quotes`},
+		{sourceText, "  reference:", "  flags: ['-O${TILE}']\n  reference:", `my.yaml:14:11: source.flags[0]: no shell reads a flag: write the value of TILE as {{TILE}}, in quotes`},
+		{sourceText, "  reference:", "  flags: ['{TILE}']\n  reference:", `my.yaml:14:11: source.flags[0]: no shell reads a flag: write the value of TILE as {{TILE}}, in quotes`},
+		{sourceText, "type: pow2, from: 1, to: 8}\n", "type: bool, flag: funroll}\n", `my.yaml:6:38: space.parameters[0].flag: funroll is no flag, and a compiler takes it for a file: write -funroll`},
+		{sourceText, "type: pow2, from: 1, to: 8}\nsource:\n", "type: enum, values: [O2, O3]}\nsource:\n  flags: [\"{{TILE}}\"]\n", `my.yaml:8:11: source.flags[0]: {{TILE}} puts O2 here, which is no flag, and a compiler takes it for a file: write -{{TILE}}, or -O2 among the values`},
 		{sourceText, "length: n, access: read", "length: [n], access: read", `my.yaml:11:38: source.arguments[0].length: want an expression`},
 		{sourceText, ", access: write", ", access: read", `my.yaml:11:5: source.arguments: the function writes no buffer: one needs access: write or update`},
 		{sourceText, "access: read}", "access: read, tolerance: exact}", `my.yaml:11:66: source.arguments[0].tolerance: a buffer that is only read is not compared`},
@@ -344,6 +374,36 @@ func TestReferenceWithoutPoint(t *testing.T) {
 	}
 }
 
+// TestNoActiveParameter: a shape at which the conditions of all parameters are false is refused, and one where they hold is not. A shape
+// that candidates are only checked on may be such a one.
+func TestNoActiveParameter(t *testing.T) {
+	for _, text := range []string{sourceText, commandText} {
+		when := strings.NewReplacer("to: 8}", `to: 8, when: "n > 10"}`, "to: 4}", `to: 4, when: "n > 10"}`, "{function: plain}", "{function: plain, shapes: [{n: 2}]}")
+		k, err := read("my.yaml", []byte(when.Replace(text)), library)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := func(text string) error {
+			shape, err := kernels.ParseShape(k.d.shape, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := k.On(native.NewHost(native.HostOptions{})).Problem(shape)
+			if err == nil && p.Space().Default().Key() == "" {
+				t.Errorf("%s: the baseline has no value", text)
+			}
+			return err
+		}
+		want := "is false here: change the shape, or remove a condition (when)"
+		if err := open("n=8"); err == nil || !strings.HasPrefix(err.Error(), "at the shape n=8: space.parameters: no parameter is active: n > 10, ") || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("n=8: got %v, want an error that ends in %q", err, want)
+		}
+		if err := open("n=16"); err != nil {
+			t.Errorf("n=16: %v", err)
+		}
+	}
+}
+
 func TestReadWarnings(t *testing.T) {
 	text := strings.Replace(commandText, `"{{TILE}}"`, "x", 1)
 	text = strings.Replace(text, "  run:", "  check: [no-such-program, x]\n  run:", 1)
@@ -359,12 +419,34 @@ func TestReadWarnings(t *testing.T) {
 	if got, want := Faults(spaced.Warnings()).Error(), `my.yaml:4:40: space.parameters[0].values: "1 2 4" is one value: values have commas between them, as in [1, 2, 4]`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	redirected, err := read("my.yaml", []byte(strings.Replace(commandText, `[echo, "{{TILE}}"]`, `[echo, "{{TILE}}", ">", out.txt]`, 1)+"  check: [echo, a > b]\n  files: []\n"), library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := Faults(redirected.Warnings()).Error(), `my.yaml:6:27: command.run[2]: > is an argument here, because a list of words runs without a shell: write the command as a text, or its first words as sh, -c`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
 	got := Faults(k.Warnings()).Error()
 	want := `my.yaml:4:14: space.parameters[0].name: parameter TILE is used in no command: its values make no difference: write {{TILE}} where its value belongs
 my.yaml:6:10: command.check: candidates share a directory, where the check may find the output of an earlier one: remove the output at the beginning of run, or give each candidate a directory of its own with files
 my.yaml:6:11: command.check[0]: there is no program no-such-program on this machine`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestReadItself: a reference that is the tuned function proves little, wherever it stands.
+func TestReadItself(t *testing.T) {
+	const want = "f is the tuned function itself: what it does wrong with all values passes for right; write a plain function of the same result beside it, and name that"
+	for reference, warns := range map[string]bool{"{function: f}": true, "{function: f, file: f.c}": true, "{function: f, file: g.c}": false, "{function: plain}": false} {
+		shelf := shelf{"f.c": library["f.c"], "f.h": library["f.h"], "g.c": "void f(const float *x, float *y, int n) {}\n"}
+		k, err := read("my.yaml", []byte(strings.Replace(sourceText, "{function: plain}", reference, 1)), shelf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(Faults(k.Warnings()).Error(), "source.reference.function: "+want); got != warns {
+			t.Errorf("%s: warnings %v", reference, k.Warnings())
+		}
 	}
 }
 
@@ -456,7 +538,7 @@ func TestExpressions(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "the expression is empty", "n +": "ends where a value should stand", "n n": "unexpected n after the end", "(n": `expected ")"`, "n @": `unexpected character '@'`, "1.2.3": "not a finite number",
-		"min n": `expected "("`, "if": "unexpected if where a value should stand", "n if m": `expected "else"`, strings.Repeat("(", 300): "nested deeper", strings.Repeat("-", 300): "nested deeper",
+		"min n": `expected "("`, "if": "unexpected if where a value should stand", "n if m": "an if has no else", strings.Repeat("(", 300): "nested deeper", strings.Repeat("-", 300): "nested deeper",
 		strings.Repeat("1+", 3000) + "1": "nests more than", strings.Repeat("1+", 40000) + "1": "longer than", "08x": "leading zero",
 	} {
 		if _, err := parseExpr(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -513,6 +595,39 @@ func TestConstantsInConstraints(t *testing.T) {
 }
 
 // TestSchema compares the published schema with the tables, and the examples with the schema, so far as the fields go.
+// TestShares: a relative tolerance may be a share.
+func TestShares(t *testing.T) {
+	for text, want := range map[string]float64{"1%": 0.01, "0.5 %": 0.005, "0.25": 0.25} {
+		k, err := read("my.yaml", []byte(strings.Replace(sourceText, "{function: plain}", "{function: plain, tolerance: {relative: "+text+"}}", 1)), library)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := k.d.source.arguments[1].tolerance.relative; got != want {
+			t.Errorf("%s is %g, want %g", text, got, want)
+		}
+	}
+}
+
+// TestConstantsAlone: a constant that stands for true or false keeps that meaning where its value is put in its place.
+func TestConstantsAlone(t *testing.T) {
+	for constraint, want := range map[string]int{"TILE > 1 and n": 3, "TILE > 1 and +n": 3, "+n and TILE > 1": 3, "TILE > 1 and (+n)": 3, "TILE > 4 or -n": 4, "TILE > 4 or n - n": 1, "n and n": 4} {
+		text := strings.Replace(sourceText, "source:", "  constraints: [\""+constraint+"\"]\nsource:", 1)
+		k, err := read("my.yaml", []byte(text), library)
+		if err != nil {
+			t.Errorf("%s: %v", constraint, err)
+			continue
+		}
+		sp, err := k.d.space.make(map[string]int{"n": 8})
+		if err != nil {
+			t.Errorf("%s: %v", constraint, err)
+			continue
+		}
+		if n, _ := sp.Len(); n != uint64(want) {
+			t.Errorf("%s: %d points, want %d", constraint, n, want)
+		}
+	}
+}
+
 func TestSchema(t *testing.T) {
 	schematest.Published(t, filepath.Join("..", "..", "docs", "kernel.schema.json"), Schema(), *update)
 	var schema any

@@ -129,11 +129,8 @@ func (r *reader) fields(n node, table *object) *fields {
 			at.path, f.meant = n.child(begun), append(f.meant, begun)
 			r.fault(at, "put a blank behind the colon: %s: %s", begun, rest)
 		case known == nil:
-			hint := space.DidYouMean(key.Value, table.names())
-			f.meant = append(f.meant, space.Nearest(key.Value, table.names()))
-			if under := holderOf(key.Value); hint == "" && table == fileObject && under != "" {
-				hint, f.meant = ": write it under "+under, append(f.meant, under)
-			}
+			hint, meant := table.hint(key.Value)
+			f.meant = append(f.meant, meant)
 			if hint == "" && !slices.Contains(r.listed, table) {
 				r.listed = append(r.listed, table)
 				hint = ": want one of " + strings.Join(table.names(), ", ")
@@ -142,6 +139,9 @@ func (r *reader) fields(n node, table *object) *fields {
 				}
 			}
 			r.fault(at, "%s has no field %q%s", table.one(), key.Value, hint)
+		case table == sourceObject && key.Value == "parameters" && value.Kind == yaml.SequenceNode:
+			f.meant = append(f.meant, "arguments")
+			r.fault(at, "want define or template: a list of the arguments of the function stands under arguments")
 		case f.has(key.Value):
 			r.fault(at, "it is on line %d already: leave one of the two out", f.at[key.Value].Line)
 		case value.Kind == yaml.ScalarNode && value.ShortTag() == "!!null":

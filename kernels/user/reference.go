@@ -240,37 +240,70 @@ func (s *sourceSpec) buildReference(ctx context.Context, by standard) (so string
 	return tools.BuildWithin(ctx, s.s.limits.compile, language, s.s.unit(pr, language, s.s.reference.function, 1), by.compiler, slices.Concat(by.flags, ownSymbols))
 }
 
-// compute calls the reference function in a worker, because it is not more trustworthy than a candidate.
+// compute calls the reference function in a process of its own.
 func (s *sourceSpec) compute(ctx context.Context, by standard, cases []native.Case) (out []outcome, err error) {
-	so, err := s.buildReference(ctx, by)
-	if err != nil {
-		return nil, err
-	}
-	w, err := worker.Start(ctx, worker.Options{Core: -1, Limits: worker.Limits{Wall: referenceTime, CPU: referenceTime, Memory: s.limits.Memory}})
-	if err != nil {
-		return nil, err
-	}
+	c := &caller{s: s, ctx: ctx}
 	defer func() {
-		if cerr := w.Close(); err == nil {
+		if cerr := c.close(); err == nil {
 			err = cerr
 		}
 	}()
-	for i, c := range cases {
-		if err := mapBuffers(w, c); err != nil {
+	return c.compute(ctx, by, cases)
+}
+
+// caller calls the reference function in a worker, because it is not more trustworthy than a candidate. Starting a process takes longer than
+// most calls, so that a caller can be used several times.
+type caller struct {
+	s   *sourceSpec
+	ctx context.Context // of all its calls
+	w   *worker.Worker  // nil before the first call
+	so  string          // the loaded object; "" where none is
+}
+
+func (c *caller) close() error {
+	if c.w == nil {
+		return nil
+	}
+	return c.w.Close()
+}
+
+// compute calls the reference function, as it is built by a standard, on some cases.
+func (c *caller) compute(ctx context.Context, by standard, cases []native.Case) (out []outcome, err error) {
+	so, err := c.s.buildReference(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	if c.w == nil {
+		limits := worker.Limits{Wall: referenceTime, CPU: referenceTime, Memory: c.s.limits.Memory}
+		if c.w, err = worker.Start(c.ctx, worker.Options{Core: -1, Limits: limits}); err != nil {
 			return nil, err
 		}
-		if i == 0 {
-			if err := w.Load(so); err != nil {
+	}
+	for _, one := range cases {
+		if err := mapBuffers(c.w, one); err != nil {
+			return nil, err
+		}
+		if c.so != so {
+			c.so = ""
+			if err := c.w.Load(so); err != nil {
 				return nil, err
 			}
+			c.so = so
 		}
-		one, err := callReference(ctx, w, c)
+		o, err := callReference(ctx, c.w, one)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Name, err)
+			c.so = "" // what fails is unloaded
+			return nil, fmt.Errorf("%s: %w", one.Name, err)
 		}
-		out = append(out, one)
+		out = append(out, o)
 	}
 	return out, nil
+}
+
+// afresh makes the next call use a process in which no other object has been loaded.
+func (c *caller) afresh() {
+	c.w.Renew()
+	c.so = ""
 }
 
 // callReference calls the loaded reference on a case, whose buffers are mapped. Where elements may be unwritten, it calls it a

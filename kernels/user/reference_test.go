@@ -93,7 +93,7 @@ func TestOrderOfValues(t *testing.T) {
 			}
 		}
 	}
-	for mask := range 8 {
+	for _, mask := range []int{0b000, 0b011, 0b101, 0b110} { // every two orders of two parameters
 		turned := [][]string{slices.Clone(contract), slices.Clone(opt), slices.Clone(scale)}
 		for i := range turned {
 			if mask>>i&1 == 1 {

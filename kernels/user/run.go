@@ -108,8 +108,13 @@ func (j job) run(ctx context.Context) (ended, error) {
 	if rejected != nil {
 		return ended{}, kernels.Reject(rejected.Status, "%s %s%s", j.what, rejected.Reason, ended{r}.lastWords())
 	}
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return ended{}, kernels.Reject(space.Crashed, "%s cannot be run: %v", j.what, err)
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return ended{}, kernels.Reject(space.Crashed, "%s cannot be run: there is no program %s on the PATH: install it, or write its path", j.what, path)
+	case errors.Is(err, fs.ErrNotExist):
+		return ended{}, kernels.Reject(space.Crashed, "%s cannot be run: there is no file %s, or it is a script whose first line names no program", j.what, path)
+	case errors.Is(err, fs.ErrPermission):
+		return ended{}, kernels.Reject(space.Crashed, "%s cannot be run: %s is not marked as a program: 'chmod +x' does that", j.what, path)
 	}
 	return ended{r}, err
 }

@@ -52,6 +52,9 @@ func (o *object) names() []string {
 
 // one is the name of the object with its article.
 func (o *object) one() string {
+	if strings.HasSuffix(o.what, "s") {
+		return o.what
+	}
 	if strings.HasPrefix(o.what, "a") {
 		return "an " + o.what
 	}
@@ -156,7 +159,7 @@ var referenceObject = &object{"reference", []field{
 
 var toleranceObject = &object{"tolerance", []field{
 	{name: "absolute", doc: "0 by default", form: formNumber},
-	{name: "relative", doc: "0 by default", form: formNumber},
+	{name: "relative", doc: "a number, or a share such as 1%; 0 by default", form: formOther, schema: `{"type": ["number", "string"], "pattern": "^[0-9.]+ ?%$"}`},
 }}
 
 const toleranceSchema = `{"oneOf": [{"const": "exact"}, TOLERANCE]}`

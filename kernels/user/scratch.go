@@ -16,6 +16,7 @@ import (
 type scratch struct {
 	mu   sync.Mutex
 	root string
+	made bool // whether there has been a root
 	next int
 	held []*commandCandidate // those with a directory, the most recently used last
 	busy map[*commandCandidate]bool
@@ -75,8 +76,15 @@ func (s *scratch) open() error {
 		return nil
 	}
 	root, err := files.Scratch(scratchPrefix)
-	s.root = root
+	s.root, s.made = root, s.made || err == nil
 	return err
+}
+
+// used reports whether there has been a directory: without one, no command has run.
+func (s *scratch) used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.made
 }
 
 // renewTemp makes a new folder for the temporary files of the next run of a candidate, and removes that of the last one. All their

@@ -22,10 +22,11 @@ import (
 // signature is a function's type as the compiler sees it.
 type signature struct {
 	parameters []dwarf.Type
-	lines      []int  // of the parameters, where they are known: either all or none
-	line       int    // of the function; 0 where it is unknown
-	file       string // the function's file; "" where it is unknown
-	open       bool   // it takes any number of arguments
+	names      []string // of the parameters, "" where one has none; as many as lines
+	lines      []int    // of the parameters, where they are known: either all or none
+	line       int      // of the function; 0 where it is unknown
+	file       string   // the function's file; "" where it is unknown
+	open       bool     // it takes any number of arguments
 }
 
 // examinedPoints is how many random points the tuned function is examined at besides the baseline, in case its type depends on
@@ -39,12 +40,7 @@ func (s *sourceSpec) Examine(ctx context.Context) error {
 	if err := s.tryCompilers(ctx, r); err != nil || len(r.faults) > 0 {
 		return cmp.Or[error](err, r.faults.sorted(s.path))
 	}
-	all := []examined{s.tunedAt(s.space.Default())}
-	if ref := s.s.reference; ref.outputs == nil {
-		e := examined{node: ref.node, function: ref.function, file: cmp.Or(ref.name, s.s.name), compiler: s.standard.compiler, flags: s.standard.flags}
-		e.program, e.language = s.referenceProgram(s.standard.point)
-		all = append(all, e)
-	}
+	all := s.always()
 	sure := len(all)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range examinedPoints {
@@ -79,6 +75,17 @@ func (s *sourceSpec) Examine(ctx context.Context) error {
 		return r.faults.sorted(s.path)
 	}
 	return nil
+}
+
+// always returns what is examined at each start: the tuned function at the first point, and the reference, if that is a function.
+func (s *sourceSpec) always() []examined {
+	all := []examined{s.tunedAt(s.space.Default())}
+	if ref := s.s.reference; ref.outputs == nil {
+		e := examined{node: ref.node, function: ref.function, file: cmp.Or(ref.name, s.s.name), compiler: s.standard.compiler, flags: s.standard.flags}
+		e.program, e.language = s.referenceProgram(s.standard.point)
+		all = append(all, e)
+	}
+	return all
 }
 
 // prepare compiles, in parallel, what will be examined, and the reference, which is tried next. Errors are found by those who use the results.
@@ -221,7 +228,7 @@ func readSignature(data *dwarf.Data, name string) (sig signature, err error) {
 		if old {
 			sig.parameters, sig.open = places[0].parameters, false
 		}
-		sig.lines, sig.line, sig.file = places[0].lines, places[0].line, places[0].file
+		sig.names, sig.lines, sig.line, sig.file = places[0].names, places[0].lines, places[0].line, places[0].file
 	}
 	return sig, nil
 }
@@ -261,7 +268,8 @@ func readPlace(data *dwarf.Data, unit, entry *dwarf.Entry) (signature, error) {
 				return out, err
 			}
 			line, _ := child.Val(dwarf.AttrDeclLine).(int64)
-			out.parameters, out.lines = append(out.parameters, t), append(out.lines, int(line))
+			name, _ := child.Val(dwarf.AttrName).(string)
+			out.parameters, out.names, out.lines = append(out.parameters, t), append(out.names, name), append(out.lines, int(line))
 		}
 		if child.Children {
 			children.SkipChildren()
@@ -269,21 +277,24 @@ func readPlace(data *dwarf.Data, unit, entry *dwarf.Entry) (signature, error) {
 	}
 }
 
+// place returns where a parameter of a function stands, or the function itself where i is negative.
+func (s *source) place(r *reader, e examined, sig signature, i int) string {
+	line, file := sig.line, sig.file
+	if i >= 0 && i < len(sig.lines) && sig.lines[i] > 0 {
+		line = sig.lines[i]
+	}
+	if file == "" {
+		return e.file
+	}
+	if file == filepath.Base(r.file) {
+		line += s.textLine
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
 // judge compares the arguments with the parameters of a function. It reports whether it could not judge some of the parameters.
 func (s *source) judge(r *reader, e examined, sig signature) (undecided bool) {
-	place := func(i int) string {
-		line, file := sig.line, sig.file
-		if i >= 0 && i < len(sig.lines) && sig.lines[i] > 0 {
-			line = sig.lines[i]
-		}
-		if file == "" {
-			return e.file
-		}
-		if file == filepath.Base(r.file) {
-			line += s.textLine
-		}
-		return fmt.Sprintf("%s:%d", file, line)
-	}
+	place := func(i int) string { return s.place(r, e, sig, i) }
 	// What one change of the file mends for the tuned function and for the reference is told once.
 	told := func(n node, part string) bool {
 		return slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Field == n.path && strings.Contains(f.Text, part) })

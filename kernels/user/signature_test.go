@@ -151,3 +151,46 @@ func TestSignatureOfReference(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestMisplaced: arguments whose names the function has at other places are told, which no type shows.
+func TestMisplaced(t *testing.T) {
+	needCompiler(t)
+	const text = `kernel: {name: sig, shape: {n: 16, m: 16}}
+space: {parameters: [{name: T, type: int, from: 1, to: 2}]}
+source:
+  file: f.c
+  function: f
+  arguments:
+    - {name: x, type: float, length: n, access: read}
+    - {name: z, type: float, length: n, access: read}
+    - {name: y, type: float, length: n, access: write}
+    - {name: m, type: int, value: m}
+    - {name: n, type: int, value: n}
+  reference: {function: g}
+  flags: [-O1]
+`
+	const right = "void g(const float *x, const float *z, float *y, int m, int n) { for (int i = 0; i < n; i++) y[i] = m * x[i] + z[i]; }\n"
+	const remedy = ": list the arguments in the order of the function, or name them as it does"
+	for _, test := range []struct{ reference, head, want string }{
+		{right, "void f(const float *x, const float *z, float *y, int m, int n)", ""},
+		{right, "void f(const float *a, const float *b, float *c, int rows, int columns)", ""},
+		{right, "void f(const float *y, const float *z, float *x, int m, int n)", ""}, // const tells them apart
+		{right, "void f(const float *n, const float *z, float *y, int m, int x)", ""},
+		{right, "void f(const float *x, const float *z, float *y, int n, int m)", "10:14: source.arguments[3].name: function f (f.c:2) has n, m in the place of m, n" + remedy},
+		{right, "void f(const float *x, const float *z, float *y, int n, int k)", "11:14: source.arguments[4].name: function f (f.c:2) has k in the place of n" + remedy},
+		{right, "void f(const float *z, const float *x, float *y, int m, int n)", "7:14: source.arguments[0].name: function f (f.c:2) has z, x in the place of x, z" + remedy},
+		{strings.Replace(right, "int m, int n", "int n, int m", 1), "void f(const float *x, const float *z, float *y, int n, int m)",
+			"10:14: source.arguments[3].name: function f (f.c:2) has n, m in the place of m, n" + remedy},
+		{strings.Replace(right, "int m, int n", "int n, int m", 1), "void f(const float *x, const float *z, float *y, int m, int n)",
+			"10:14: source.arguments[3].name: function g (f.c:1) has n, m in the place of m, n" + remedy},
+	} {
+		k, path := load(t, text, "f.c", test.reference+test.head+" {\n\t(void)T;\n}\n")
+		odd, err := problem(t, k, "").(*SourceProblem).Misplaced(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.ReplaceAll(odd.Error(), path+"/kernel.yaml:", ""); got != test.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", test.head, got, test.want)
+		}
+	}
+}

@@ -185,16 +185,32 @@ func (a argument) content(b native.Buffer, c call, seed uint64, generate bool) (
 	// Each buffer has its own random stream, so that adding or removing an argument changes no other.
 	h := fnv.New64a()
 	h.Write([]byte(a.name + " " + c.name))
-	rng := rand.New(rand.NewPCG(seed, h.Sum64()))
-	draw := func() float64 { return from + (to-from)*rng.Float64() }
-	if whole {
-		draw = func() float64 { return from + float64(rng.Uint64N(uint64(to-from)+1)) }
-	}
+	source := rand.NewPCG(seed, h.Sum64())
 	content := make([]byte, 0, b.Bytes())
+	if !whole {
+		return drawFloats(content, b, source, from, to), nil
+	}
+	rng := rand.New(source)
+	for range b.Len {
+		content = encode(content, from+float64(rng.Uint64N(uint64(to-from)+1)), b.Elem)
+	}
+	return content, nil
+}
+
+// drawFloats appends a number between two others for each element of a buffer. Large buffers are drawn several times before a run begins, so
+// that it calls the source itself: the numbers are those of rand.Rand.Float64.
+func drawFloats(content []byte, b native.Buffer, source *rand.PCG, from, to float64) []byte {
+	draw := func() float64 { return from + (to-from)*(float64(source.Uint64()<<11>>11)/(1<<53)) }
+	if b.Elem == native.F32 {
+		for range b.Len {
+			content = binary.NativeEndian.AppendUint32(content, math.Float32bits(float32(draw())))
+		}
+		return content
+	}
 	for range b.Len {
 		content = encode(content, draw(), b.Elem)
 	}
-	return content, nil
+	return content
 }
 
 // fixed reports whether a call has the same inputs for every seed.
@@ -413,11 +429,7 @@ var featureMacro = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+_(GNU_SOURC
 func (s *source) unit(pr program, language, function string, threads int) string {
 	var w cgen.Writer
 	w.Text(unitHead(pr.body) + "#line 1 \"tune_parameters\"\n" + pr.header + pr.line + pr.body + "\n" + unitCall)
-	linkage := ""
-	if language == "c++" {
-		linkage = "extern \"C\" "
-	}
-	w.Func("%svoid tune_kernel(void *const *tune_args, const int64_t *tune_dims)", linkage)
+	w.Func("%svoid tune_kernel(void *const *tune_args, const int64_t *tune_dims)", linkageOf(language))
 	var words []string
 	buffers, scalars := 0, 0
 	for _, a := range s.arguments {
@@ -448,6 +460,14 @@ func (s *source) unit(pr program, language, function string, threads int) string
 	w.Line("(void)tune_args; (void)tune_dims;")
 	w.Close()
 	return w.String()
+}
+
+// linkageOf returns what stands before a function that has the name of C in a language.
+func linkageOf(language string) string {
+	if language == "c++" {
+		return "extern \"C\" "
+	}
+	return ""
 }
 
 // compilerOf returns the compiler of a point: "" for any.

@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/native/cc"
@@ -72,6 +75,7 @@ type SourceProblem struct {
 
 	mu       sync.Mutex
 	baseline space.Point // where Settle has found one; zero before
+	told     bool        // whether Telling found nothing
 }
 
 // Traits returns the traits of the native problem, with those that the file decides: checking, Examine and the baseline.
@@ -103,7 +107,7 @@ func (p *SourceProblem) Reference() Reference { return p.spec.Reference() }
 
 func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 	s := k.d.source
-	more, names, own, err := s.compilerChoice(k.dir)
+	more, names, own, err := k.compilerChoice()
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +124,11 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 		all = append(all, merged)
 	}
 	for i, shape := range all {
-		sp, err := k.d.space.make(shape, more...)
+		make := k.d.space.make
+		if i == 0 {
+			make = k.d.space.tuned
+		}
+		sp, err := make(shape, more...)
 		if err != nil && i > 0 {
 			continue // no point exists at this shape
 		}
@@ -164,12 +172,13 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 // compilerChoice returns the parameter for the choice among compilers, if the source has one, and those compilers of the file that are
 // installed.
 //
-// own are those among them that not every host finds; dir is the directory of the file.
-func (s *source) compilerChoice(dir string) (more []space.Parameter, names []string, own []cc.Compiler, err error) {
+// own are those among them that the host does not find.
+func (k *Kernel) compilerChoice() (more []space.Parameter, names []string, own []cc.Compiler, err error) {
+	s := k.d.source
 	if len(s.compilers) == 0 {
 		return nil, nil, nil, nil
 	}
-	if names, own, err = installed(s.compilers, dir); err != nil || !s.choosesCompiler() {
+	if names, own, err = k.installed(); err != nil || !s.choosesCompiler() {
 		return nil, names, own, err
 	}
 	return []space.Parameter{space.Enum(compilerParameter, names...).Describe("the compiler")}, names, own, nil
@@ -223,17 +232,58 @@ func (s *sourceSpec) Generate(p space.Point) (native.Source, error) {
 	pr := s.s.program(s.s.text, s.s.name, p, s.constants)
 	return native.Source{
 		Lang: s.s.language, Text: s.s.unit(pr, s.s.language, s.s.function, threads), Compiler: s.s.compilerOf(p),
-		Flags: append(s.s.flagsOf(p, s.constants), ownSymbols...), Threads: threads, Header: s.header(p, pr), Call: s.call(),
+		Flags: append(s.s.flagsOf(p, s.constants), ownSymbols...), Threads: threads, Header: s.header(p, pr), Call: s.call(p),
 	}, nil
 }
 
-// call says how programs call the function.
-func (s *sourceSpec) call() *native.Call {
+// scalar says in the header of an export what a scalar argument is: its type, whether it is a constant of the shape, a parameter or something
+// else, and the value that it was tuned with.
+func (s *sourceSpec) scalar(p space.Point, a argument) string {
+	x, err := a.value.number(pointValues(p, s.constants))
+	if err != nil {
+		return a.ctype.c // and the kernel cannot be called at this point
+	}
+	value, from := strconv.FormatFloat(x, 'g', -1, 64), a.value.String()
+	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		value = strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	about := fmt.Sprintf("%s, tuned with %s", from, value)
+	if len(a.value.names()) == 0 {
+		about = "always " + value
+	} else if _, is := s.constants[from]; is {
+		about = fmt.Sprintf("the constant %s of the shape, tuned with %s", from, value)
+	}
+	for _, parameter := range s.space.Parameters() {
+		if parameter.Name == from {
+			about = fmt.Sprintf("the parameter %s, which has to be %s (tried: %s)", from, value, domain(parameter))
+		}
+	}
+	return a.ctype.c + ", " + about
+}
+
+// domain says in words which values a parameter has.
+func domain(p space.Parameter) string {
+	if len(p.Values) == 0 {
+		return fmt.Sprintf("%d to %d", p.From, p.To)
+	}
+	const most = 8
+	var texts []string
+	for _, v := range p.Values[:min(len(p.Values), most)] {
+		texts = append(texts, valueText(v))
+	}
+	if len(p.Values) > most {
+		texts = append(texts, "…", valueText(p.Values[len(p.Values)-1]))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// call says how programs call the function at a point.
+func (s *sourceSpec) call(p space.Point) *native.Call {
 	out := &native.Call{Function: s.s.function}
 	buffers := 0
 	for _, a := range s.s.arguments {
 		if a.scalar {
-			out.Arguments = append(out.Arguments, native.Argument{Name: a.name, Type: a.ctype.c})
+			out.Arguments = append(out.Arguments, native.Argument{Name: a.name, Type: a.ctype.c, About: s.scalar(p, a)})
 			continue
 		}
 		b := s.asked.buffers[buffers]
@@ -242,7 +292,7 @@ func (s *sourceSpec) call() *native.Call {
 		if a.mode == native.In {
 			constant = "const "
 		}
-		out.Arguments = append(out.Arguments, native.Argument{Name: a.name, Type: constant + a.ctype.c + " *", About: fmt.Sprintf("%d elements, %s", b.Len, b.Mode)})
+		out.Arguments = append(out.Arguments, native.Argument{Name: a.name, Type: constant + a.ctype.c + " *", About: plain.Count(b.Len, "element") + ", " + b.Mode.String()})
 	}
 	return out
 }

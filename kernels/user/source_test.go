@@ -203,12 +203,12 @@ source:
 `
 	for vary, want := range map[string]space.Status{"threads: 1": space.WrongAnswer, "vary: true": space.WrongAnswer, "vary: false": space.Invalid, "vary: false\n  trusted: fast": space.OK} {
 		k, _ := load(t, strings.Replace(file, "VARY", vary, 1), "lazy.c", text)
-		p := problem(t, k, "")
-		if out := evaluate(t, p, "LAZY=0"); out.Status != space.OK {
-			t.Errorf("%s: honest: %v: %s", vary, out.Status, out.Reason)
-		}
+		p := whole(t, k, "")
 		if out := evaluate(t, p, "LAZY=1"); out.Status != want {
 			t.Errorf("%s: %v: %s, want %v", vary, out.Status, out.Reason, want)
+		}
+		if out := evaluate(t, brief(p), "LAZY=0"); out.Status != space.OK {
+			t.Errorf("%s: honest: %v: %s", vary, out.Status, out.Reason)
 		}
 	}
 }
@@ -277,12 +277,12 @@ source:
 		"sorted table": {strings.NewReplacer("FILL", "file: table.txt", "SIZE", "500", "lazy\n", "search\n", "plain", "count").Replace(file), space.OK},
 	} {
 		k, _ := load(t, test.file, "lazy.c", text, "w.txt", weights.String(), "table.txt", table.String())
-		p := problem(t, k, "")
-		if out := evaluate(t, p, "LAZY=0"); out.Status != space.OK {
-			t.Errorf("%s: honest: %v: %s", name, out.Status, out.Reason)
-		}
+		p := whole(t, k, "")
 		if out := evaluate(t, p, "LAZY=1"); out.Status != test.lazy {
 			t.Errorf("%s: %v: %s, want %v", name, out.Status, out.Reason, test.lazy)
+		}
+		if out := evaluate(t, brief(p), "LAZY=0"); out.Status != space.OK {
+			t.Errorf("%s: honest: %v: %s", name, out.Status, out.Reason)
 		}
 	}
 }

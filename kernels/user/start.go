@@ -149,9 +149,9 @@ func (k *Kernel) LeftOut(shape kernels.Shape) []Fault {
 		return nil
 	}
 	var more []space.Parameter
-	if s := k.d.source; s != nil {
+	if k.d.source != nil {
 		var err error
-		if more, _, _, err = s.compilerChoice(k.dir); err != nil {
+		if more, _, _, err = k.compilerChoice(); err != nil {
 			return nil
 		}
 	}

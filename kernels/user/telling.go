@@ -30,7 +30,8 @@ func (s *sourceSpec) results(ctx context.Context, seed uint64) (inputs [][]byte,
 	return inputs, all[0], nil
 }
 
-// Telling tries the reference for tellingTime. Where that is enough for tellingLeast inputs, it judges by these.
+// Telling tries the reference for tellingTime, and on tellingLeast inputs however long that takes. One that is fine needs the first input
+// alone: a run waits for one call of a slow reference more than for its checks, and no longer than its budget lasts (the session sees to that).
 const (
 	tellingTime  = 10 * time.Second
 	tellingLeast = 2
@@ -38,46 +39,94 @@ const (
 
 // Telling reports outputs that cannot tell a right candidate from a wrong one: those to which the reference writes only NaN on all
 // inputs tried, and all outputs where it writes to none of them. Errors are Faults, or that of ctx. A reference that fails is no
-// error here: the baseline fails because of it. Nor is one that is too slow to be tried.
+// error here: the baseline fails because of it. Once it found nothing, it makes no calls again.
 func (p *SourceProblem) Telling(ctx context.Context) error {
+	p.mu.Lock()
+	told := p.told
+	p.mu.Unlock()
+	if told {
+		return nil
+	}
+	err := p.telling(ctx, tellingTime)
+	if err == nil {
+		p.mu.Lock()
+		p.told = true
+		p.mu.Unlock()
+	}
+	return err
+}
+
+// telling is Telling, with the time after which no further input is tried.
+func (p *SourceProblem) telling(ctx context.Context, within time.Duration) error {
 	s := p.spec
-	outputs := s.outputs()
-	told, nans := make([]bool, len(s.asked.buffers)), make([]bool, len(s.asked.buffers))
-	tried := 0
-	limited, cancel := context.WithTimeout(ctx, tellingTime)
+	judge := s.listen()
+	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for _, seed := range p.probeSeeds() {
-		_, result, err := s.results(limited, seed)
-		if err != nil && limited.Err() != nil && ctx.Err() == nil && tried >= tellingLeast {
+		trying := ctx
+		if judge.tried >= tellingLeast {
+			trying = limited
+		}
+		_, result, err := s.results(trying, seed)
+		if err != nil && limited.Err() != nil && ctx.Err() == nil && judge.tried >= tellingLeast {
 			break
 		}
 		if err != nil {
 			return ctx.Err()
 		}
-		tried++
-		all := true
-		for _, i := range outputs {
-			if !told[i] {
-				var nan bool
-				told[i], nan = tells(s.asked.buffers[i], i, &result)
-				nans[i] = nans[i] || nan
-			}
-			all = all && told[i]
-		}
-		if all {
+		if judge.hear(&result) {
 			return nil
 		}
 	}
+	return judge.faults()
+}
+
+// verdict is what calls of the reference say of the outputs. A nil one hears nothing, and finds no fault.
+type verdict struct {
+	s          *sourceSpec
+	told, nans []bool // by buffer
+	tried      int    // calls
+}
+
+// listen returns a verdict that has heard nothing yet.
+func (s *sourceSpec) listen() *verdict {
+	return &verdict{s: s, told: make([]bool, len(s.asked.buffers)), nans: make([]bool, len(s.asked.buffers))}
+}
+
+// hear adds what a call left, and reports whether all outputs have told something by now.
+func (v *verdict) hear(result *outcome) (all bool) {
+	if v == nil {
+		return true
+	}
+	v.tried++
+	all = true
+	for _, i := range v.s.outputs() {
+		if !v.told[i] {
+			var nan bool
+			v.told[i], nan = tells(v.s.asked.buffers[i], i, result)
+			v.nans[i] = v.nans[i] || nan
+		}
+		all = all && v.told[i]
+	}
+	return all
+}
+
+// faults returns what is wrong with outputs that have told nothing, as Faults, or nil.
+func (v *verdict) faults() error {
+	if v == nil {
+		return nil
+	}
+	s := v.s
 	r := &reader{file: s.path}
-	none := !slices.Contains(told, true)
-	for _, i := range outputs {
+	none := !slices.Contains(v.told, true)
+	for _, i := range s.outputs() {
 		node, name := s.s.arguments[s.asked.index[i]].node, s.asked.buffers[i].Name
 		switch {
-		case told[i]:
-		case nans[i]:
-			r.fault(node, "the reference writes only NaN to %s (inputs tried: %d), and a candidate that does the same is right: change the fills so that its results are numbers, or correct the reference", name, tried)
+		case v.told[i]:
+		case v.nans[i]:
+			r.fault(node, "the reference writes only NaN to %s (inputs tried: %d), and a candidate that does the same is right: change the fills so that its results are numbers, or correct the reference", name, v.tried)
 		case none:
-			r.fault(node, "the reference writes nothing to %s (inputs tried: %d), and a number to no other output: every candidate would be right; correct the reference, or the access of this argument", name, tried)
+			r.fault(node, "the reference writes nothing to %s (inputs tried: %d), and a number to no other output: every candidate would be right; correct the reference, or the access of this argument", name, v.tried)
 		}
 	}
 	if len(r.faults) > 0 {

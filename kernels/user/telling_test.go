@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tune/space"
 )
@@ -37,6 +38,24 @@ func TestTelling(t *testing.T) {
 			got = strings.ReplaceAll(faults.Error(), path, "")
 		} else if err != nil {
 			t.Fatal(err)
+		}
+		if got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", body, got, want)
+		}
+	}
+}
+
+// TestTellingSlow: a reference that is slow is judged too, by two inputs.
+func TestTellingSlow(t *testing.T) {
+	needCompiler(t)
+	for body, want := range map[string]string{
+		"for (int i = 0; i < n; i++) y[i] = 0.0f / 0.0f; *z += 1;": "8:7: source.arguments[1]: the reference writes only NaN to y (inputs tried: 2), and a candidate that does the same is right: change the fills so that its results are numbers, or correct the reference",
+		"for (int i = 0; i < n; i++) y[i] = x[i]; *z += 1;":        "",
+	} {
+		p, path := tellingProblem(t, body)
+		got := ""
+		if err := p.telling(t.Context(), time.Nanosecond); err != nil {
+			got = strings.ReplaceAll(err.Error(), path, "")
 		}
 		if got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", body, got, want)

@@ -333,12 +333,12 @@ func TestPackedIntegers(t *testing.T) {
 	} {
 		text := strings.NewReplacer("KIND", test.kind, "VARY", test.vary, "INPUT", test.input).Replace(packYAML)
 		k, _ := load(t, text, "lazy.c", packC, "w.txt", weights.String())
-		p := problem(t, k, "")
-		if out := evaluate(t, p, "LAZY=0"); out.Status != space.OK {
-			t.Errorf("%+v: honest: %v: %s", test, out.Status, out.Reason)
-		}
+		p := whole(t, k, "")
 		if out := evaluate(t, p, "LAZY=1"); out.Status != test.lazy {
 			t.Errorf("%+v: %v: %s", test, out.Status, out.Reason)
+		}
+		if out := evaluate(t, brief(p), "LAZY=0"); out.Status != space.OK {
+			t.Errorf("%+v: honest: %v: %s", test, out.Status, out.Reason)
 		}
 	}
 }

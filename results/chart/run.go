@@ -144,7 +144,7 @@ func WriteRun(w io.Writer, format string, r Run) error {
 		out.Add(m)
 		out.Legend.Add("failed candidates: "+plain.Number(float64(len(r.Failed))), m)
 	}
-	out.Legend.Top = !y.rises
+	placeLegend(&out.Legend, y.rises)
 
 	canvas, err := draw.NewFormattedCanvas(panelWidth, panelHeight, format)
 	if err != nil {
@@ -156,6 +156,14 @@ func WriteRun(w io.Writer, format string, r Run) error {
 	out.Draw(draw.Crop(page, vg.Centimeter/4, -vg.Centimeter/2, vg.Centimeter/4, -vg.Centimeter/4))
 	_, err = canvas.WriteTo(w)
 	return err
+}
+
+// placeLegend puts the legend above a curve that falls. Below one that rises it is above the marks of failures.
+func placeLegend(l *plot.Legend, rises bool) {
+	l.Top = !rises
+	if rises {
+		l.YOffs = vg.Points(markHeight + 2)
+	}
 }
 
 // legendRoom is the part of the vertical axis that the legend takes, of what the curves take.

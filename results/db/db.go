@@ -137,10 +137,37 @@ func open(ctx context.Context, path string, create bool) (*DB, error) {
 		return nil, err
 	}
 	d := &DB{file, path}
-	if err := d.migrate(ctx); err != nil {
+	if err := d.settle(ctx); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return d, nil
+}
+
+// settle brings the tables to the newest version, and waits for other processes that do the same. SQLite's own wait is not enough: while the
+// mode of a file changes, it turns a process away at once where its wait might be a deadlock.
+func (d *DB) settle(ctx context.Context) error {
+	began := time.Now()
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		err := d.migrate(ctx)
+		if !isBusy(err) || time.Since(began) > patience {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// isBusy says whether an error of SQLite is that another process holds the file.
+func isBusy(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
+	}
+	code := e.Code() & 0xff // the rest is detail
+	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
 }
 
 // Close closes the index.
@@ -230,12 +257,13 @@ func (d *DB) version(ctx context.Context, q querier) (int, error) {
 
 // explain says what an error of SQLite means for the user.
 func explain(path string, err error) error {
+	if isBusy(err) {
+		return fmt.Errorf("%s: another process has held the index of runs for %v: %w: wait for it, or name another file by --db", path, patience, err)
+	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch e.Code() & 0xff { // the rest is detail
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 			return &DamagedError{path, err}
-		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-			return fmt.Errorf("%s: another process has held the index of runs for %v: %w: wait for it, or name another file by --db", path, patience, err)
 		}
 	}
 	if _, ok := errors.AsType[*NewerError](err); ok {

@@ -207,6 +207,34 @@ func TestSources(t *testing.T) {
 	}
 }
 
+// TestProgram: a run of a kernel of a program's own is listed, and no answer about the kernel of tune's that has its name.
+func TestProgram(t *testing.T) {
+	d, root := filled(t)
+	dir := filepath.Join(root, "0")
+	makeRun(t, dir, made{"1", "m=512", here, 1, space.Faster, false}, 0)
+	path := filepath.Join(dir, results.SettingsName)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(text, []byte("{"), []byte(`{"program": true,`), 1), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Add(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := d.List(t.Context(), Filter{}); err != nil || len(rows) != 1 || rows[0].Kernel != "k" {
+		t.Errorf("the list is %+v, %v", rows, err)
+	}
+	q := Query{"k", "1", "m=512", here}
+	if found, err := d.Sources(t.Context(), q, 3, func(string) bool { return true }); err != nil || len(found) > 0 {
+		t.Errorf("a source of another kernel: %q, %v", found, err)
+	}
+	if best, err := d.Best(t.Context(), q); !errors.Is(err, ErrUnknown) {
+		t.Errorf("the best of another kernel: %+v, %v", best, err)
+	}
+}
+
 // TestAdd: a run is entered once, wherever it moves to, and again when it has changed.
 func TestAdd(t *testing.T) {
 	d, root := filled(t, made{"1", "m=512", here, 100, "", false})

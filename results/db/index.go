@@ -100,6 +100,10 @@ func stampOf(dir string) (string, error) {
 	return strings.Join(stamp, " "), nil
 }
 
+// ofProgram ends the version of a kernel of a program's own. No query for a kernel of tune's finds its runs by that, though they may have the same
+// name.
+const ofProgram = " of a program"
+
 // read reads a run directory.
 func read(ctx context.Context, dir string) (entry, error) {
 	text, err := files.In(dir).Read(results.SettingsName, files.Settings)
@@ -112,6 +116,9 @@ func read(ctx context.Context, dir string) (entry, error) {
 	}
 	sum := sha256.Sum256(text)
 	e := entry{Run: hex.EncodeToString(sum[:12]), Dir: dir, Settings: run.Settings}
+	if run.Settings.Program {
+		e.Settings.KernelVersion += ofProgram
+	}
 	about := results.Describe(dir)
 	if about.Err != nil {
 		return entry{}, about.Err

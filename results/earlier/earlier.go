@@ -6,10 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -30,6 +28,8 @@ type Earlier struct {
 	File results.File
 	// Kernel is the kernel of tune that was measured; "" for a file of measurements, and for a run of one.
 	Kernel string
+	// Program says that the kernel is a program's own, whatever its name is.
+	Program bool
 	// function is what a file of measurements says that it is of, "" where it does not.
 	function string
 	// parameters are the names of all that varied.
@@ -68,7 +68,7 @@ func Read(path string) (*Earlier, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.Kernel = kernelOf(s.Kernel)
+		e.Kernel, e.Program = kernelOf(s.Kernel), s.Program
 		return e, e.add(path, s.Key, space.Outcome{Status: space.OK, Cost: s.Cost, Metrics: s.Metrics})
 	}
 	f, err := exchange.Read(path, data)
@@ -101,9 +101,6 @@ func fileOf(path string, data []byte) results.File {
 
 // earlierRun reads the outcomes of a run. Its kernel need not be known here.
 func earlierRun(dir string) (*Earlier, error) {
-	if _, err := os.Stat(filepath.Join(dir, results.SettingsName)); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not a run directory: it has no %s", dir, results.SettingsName)
-	}
 	run, err := results.Read(dir)
 	if err != nil {
 		return nil, err
@@ -112,7 +109,7 @@ func earlierRun(dir string) (*Earlier, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Earlier{File: results.File{Path: dir, SHA256: sum}, Kernel: kernelOf(run.Settings.Kernel), parameters: map[string]bool{}}
+	e := &Earlier{File: results.File{Path: dir, SHA256: sum}, Kernel: kernelOf(run.Settings.Kernel), Program: run.Settings.Program, parameters: map[string]bool{}}
 	for r, err := range run.LastEnd().Trim(run).Rounds() {
 		if err != nil {
 			return nil, err
@@ -183,14 +180,18 @@ func (e *OtherKernelError) Error() string { return e.Path + " " + e.Reason }
 
 // Fits returns an *OtherKernelError where the measurements are not of the kernel of a problem. Shapes, devices and versions
 // may differ, and so may a part of the parameters, of which some are inactive at many points. A run is of the same kernel by
-// its name, and has any of the parameters that vary here. A file of measurements has at least half of them; where it names
+// its name, and has any of the parameters that vary here; program says whether the kernel of the problem is a program's own, as which
+// alone it starts from runs of such a kernel. A file of measurements has at least half of the parameters; where it names
 // another function, which may be called differently on each device, it has all of them.
-func (e *Earlier) Fits(kernel string, p kernels.Problem) error {
+func (e *Earlier) Fits(kernel string, program bool, p kernels.Problem) error {
 	fault := func(format string, args ...any) error {
 		return &OtherKernelError{e.File.Path, fmt.Sprintf(format, args...)}
 	}
 	if e.Kernel != "" && e.Kernel != kernel {
 		return fault("is of kernel %s, and this run is of %s", e.Kernel, kernel)
+	}
+	if e.Program && !program {
+		return fault("is of the kernel %s of a Go program, and this run is not", e.Kernel)
 	}
 	function := kernel
 	if o := p.Traits().Origin; o != nil {

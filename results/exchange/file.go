@@ -13,6 +13,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tune/internal/files"
@@ -500,6 +501,12 @@ func (f *File) readCost(r *Row, n *node, path string) error {
 		}
 		r.Outcome.Status, r.Outcome.Cost, r.cost = space.OK, v, n.raw
 	case kindString:
+		switch v, err := strconv.ParseFloat(strings.TrimSpace(n.str()), 64); {
+		case err == nil && space.Finite(v):
+			return wrong(n, path, "%s is a number in quotes, which only the name of an error has: write %s", n.raw, strings.TrimSpace(n.str()))
+		case err == nil || errors.Is(err, strconv.ErrRange):
+			return wrong(n, path, "%s is not a measurement: want a number, or where it failed null or the name of the error", n.raw)
+		}
 		r.fail(failed(n.str()), n.str())
 	case kindNull:
 		r.fail(space.Crashed, "no value was measured")

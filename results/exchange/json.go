@@ -102,7 +102,11 @@ func (f *fault) Error() string { return f.text }
 var errEnds = errors.New("it ends too early")
 
 func (p *parser) fail(format string, args ...any) error {
-	return &fault{p.at, fmt.Sprintf(format, args...)}
+	reason := fmt.Sprintf(format, args...)
+	if p.at < len(p.text) && (p.text[p.at] == '/' || p.text[p.at] == '#') {
+		reason += ": JSON has no comments; leave it out"
+	}
+	return &fault{p.at, reason}
 }
 
 func (p *parser) blank() {

@@ -163,12 +163,13 @@ func (b Beside) function(ctx context.Context, m *maker, s *settled, t TaskPlan, 
 	if err != nil {
 		return out, err
 	}
-	source, err := library.Library{Name: m.Plan.Name, Functions: []library.Function{f}}.Caller(built)
-	if err != nil {
-		return out, err
-	}
+	l := library.Library{Name: m.Plan.Name, Functions: []library.Function{f}}
 	for n, shape := range shapes {
 		m.tell(Progress{Step: "measuring", Text: t.Function + " " + t.Called(shape.Fields), Done: n, Of: len(shapes)})
+		source, err := l.Caller(built, slices.Index(s.used, s.tree.At(shape.Fields)), s.dims(f.Linkage, shape.Fields))
+		if err != nil {
+			return out, err
+		}
 		r, err := b.shape(ctx, s, shape.Fields, source, out.LeftOut)
 		if err != nil {
 			return out, fmt.Errorf("%s %s: %w", t.Function, t.Called(shape.Fields), err)
@@ -202,7 +203,15 @@ func (b Beside) shape(ctx context.Context, s *settled, fields []int64, source na
 		return r, err
 	}
 	seeds := []uint64{kernels.Derive(b.Seed, "checks at "+r.Shape)}
-	own := p.Wrap(source, p.Presets()[0].Point)
+	linked, _, err := openLinked(s.kernel, s.Fixed, r.Shape) // whose cases are those that the function takes
+	if err != nil {
+		return r, err
+	}
+	point, err := linked.PointOf(source)
+	if err != nil {
+		return r, err
+	}
+	own := linked.Wrap(source, point)
 	if err := kernels.Verify(ctx, own, seeds); err != nil {
 		return r, err
 	}

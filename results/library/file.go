@@ -194,6 +194,8 @@ func (f *File) fault(path []any, format string, args ...any) error {
 
 func (f *File) check() error {
 	switch {
+	case f.Name == "":
+		return f.fault([]any{"name"}, "it is missing: want the name of the library, as in name: mine")
 	case native.CheckName(f.Name) != nil:
 		return f.fault([]any{"name"}, "%q cannot be the name of a library: want letters, digits and _, beginning with a letter and not with tune_, and no word of C or C++", f.Name)
 	case len(f.Tasks) == 0:

@@ -148,12 +148,20 @@ func (t *task) nameSymbols(ctx context.Context, p *native.Problem, s *native.Sou
 	return nil
 }
 
-// plainForm returns the linkage of the task, with the symbols of the plain form.
+// plainForm returns the linkage of the task, with the symbols of the plain form. It compiles the baseline too, to tell early what a library
+// cannot have.
 func (t *task) plainForm(ctx context.Context) (native.Linkage, error) {
 	p, l, err := openLinked(t.kernel, t.Fixed, t.Called(t.Training[0].Fields))
 	if err == nil && l.Foreign {
 		if err = t.nameSymbols(ctx, p, &l.Plain); err != nil {
 			err = fmt.Errorf("%w: the reference becomes the plain form of the library, which is compiled without flags of the processor: put it into a file of its own if the source needs them", err)
+		}
+		var first native.Source
+		if err == nil {
+			first, err = p.Source(p.Presets()[0].Point)
+		}
+		if err == nil {
+			err = t.nameSymbols(ctx, p, &first)
 		}
 	}
 	return l, err

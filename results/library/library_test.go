@@ -16,10 +16,14 @@ import (
 
 	"tune/internal/orderedjson/schematest"
 	"tune/kernels"
+	"tune/kernels/attention"
 	"tune/kernels/gemm"
+	"tune/kernels/gemmi8"
 	"tune/kernels/library/choice"
 	"tune/kernels/native"
+	"tune/kernels/qgemm"
 	"tune/kernels/rowwise"
+	"tune/kernels/treehash"
 	"tune/kernels/user"
 	"tune/results/session"
 	"tune/space"
@@ -28,7 +32,7 @@ import (
 func find(t *testing.T) Kernels {
 	t.Helper()
 	host := native.NewHost(native.HostOptions{})
-	table := kernels.Table{gemm.Kernel{Host: host}, rowwise.Kernel{Host: host}}
+	table := kernels.Table{gemm.Kernel{Host: host}, rowwise.Kernel{Host: host}, qgemm.Kernel{Host: host}, gemmi8.Kernel{Host: host}, attention.Kernel{Host: host}, treehash.Kernel{}}
 	return Kernels{Lookup: table.Lookup, Load: func(path string) (kernels.Kernel, error) {
 		k, err := user.Load(path)
 		if err != nil {
@@ -83,42 +87,44 @@ func TestFileFaults(t *testing.T) {
 		"name: int\ntasks: []": `lib.yaml:1: name: "int" cannot be the name of a library`,
 		"name: 1x\ntasks: []":  `lib.yaml:1: name: "1x" cannot be the name of a library`,
 		"name: lib":            `lib.yaml:1: tasks: there is none`,
+		"tasks: []":            `lib.yaml:1: name: it is missing: want the name of the library, as in name: mine`,
 		"nam: lib":             `lib.yaml:1: there is no field "nam" (did you mean "name"?)`,
 		task("function: double\n    shapes: [{m: 1, n: 1, k: 1}]"): `lib.yaml:4: tasks[0].function: "double" cannot be the name of a function: it is a word of C or C++`,
-		task("shap: []"):                                                `lib.yaml:4: there is no field "shap": want one of kernel, function, `,
-		task("variants: 2"):                                             `lib.yaml:3: tasks[0]: it has no shapes: want shapes, log or ranges`,
-		task("shapes: [{m: 1}]"):                                        `lib.yaml:4: tasks[0].shapes[0]: n is missing`,
-		"name: lib\ntasks: []\n":                                        `lib.yaml:2: tasks: there is none: want a list, each with kernel and shapes, log or ranges`,
-		task("shapes: [{m: 1, n: 1}]"):                                  `tasks[0].shapes[0]: k is missing: give its value, or one for all calls in fixed`,
-		task("fixed: {m: 1, n: 1, k: 1}\n    shapes: [{m: 1}]"):         `tasks[0].fixed: no field is left that calls differ in: leave one of them out of fixed`,
-		task("ranges: {q: {from: 1, to: 2}}"):                           `tasks[0].ranges.q: it is none of the fields that calls of gemm-f32 differ in (want one of m, n, k)`,
-		task("ranges: {m: {from: 4, to: 2}}"):                           `tasks[0].ranges.m: from 4 to 2: want 1 or more, and from no larger than to`,
-		task("log: calls.csv\n    ranges: {m: {from: 1, to: 2}}"):       `tasks[0].ranges: a task has a log or ranges: make them two tasks`,
-		task("log: blank.csv"):                                          `blank.csv: want a first line with the names of the columns, such as m,n,k,count: `,
-		task("log: head.csv"):                                           `head.csv: it has no calls: want a line for each shape below the names of the columns`,
-		task("shapes: [{m: 1, q: 2}]"):                                  `lib.yaml:4: tasks[0].shapes[0]: q is none of the fields that calls differ in (want one of m, n, k)`,
-		task("shapes: [{m: 1, n: x, k: 3}]"):                            `lib.yaml:4: tasks[0].shapes[0]: n: "x": want a whole number`,
-		task("shapes: [{m: 0, n: 1, k: 3}]"):                            `lib.yaml:4: tasks[0].shapes[0]: `,
-		task("shapes: [{m: 1, n: 1, k: 3, weight: 0}]"):                 `lib.yaml:4: tasks[0].shapes[0].weight: 0: want more than 0`,
-		task("ranges: {m: {from: 4, to: 2}}"):                           `lib.yaml:4: tasks[0].ranges.m: from 4 to 2`,
-		task("ranges: {m: {from: 1, to: 2}}"):                           `lib.yaml:4: tasks[0].ranges: n is missing: give its range, or its value in fixed`,
-		task("ranges: {m: {from: 1, to: 2, draw: normal}}"):             `lib.yaml:4: tasks[0].ranges.m.draw: "normal": want log or uniform`,
-		task("fixed: {layuot: nt}\n    shapes: [{m: 1, n: 1, k: 1}]"):   `lib.yaml:4: tasks[0].fixed.layuot: the shape of gemm-f32 has no field layuot (did you mean "layout"?)`,
-		task("fixed: {layout: tt}\n    shapes: [{m: 1, n: 1, k: 1}]"):   `tasks[0].kernel: `,
-		task("regret: 2\n    shapes: [{m: 1, n: 1, k: 1}]"):             `lib.yaml:4: tasks[0].regret: "2": want a percentage, such as 2%`,
-		task("variants: 0\n    shapes: [{m: 1, n: 1, k: 1}]"):           `lib.yaml:4: tasks[0].variants: 0: want 1 to 64`,
-		task("log: none.csv"):                                           `tasks[0].log: `,
-		task("log: calls.csv\n    shapes: [{m: 1, n: 1, k: 1}]"):        `tasks[0].log: a log has numbers of calls`,
-		task("log: bad.csv"):                                            `bad.csv:2: count: "-1": want a number above 0`,
-		"name: lib\ntasks:\n  - {kernel: gemm-f23, shapes: [{m: 1}]}\n": `lib.yaml:3: tasks[0].kernel: `,
-		"name: lib\ntasks:\n  - {kernel: rowwise, fixed: {op: rope}, shapes: [{rows: 1, cols: 2}]}\n":   `lib.yaml:3: tasks[0].kernel: kernel rowwise with op=rope has no function that can be called at any shape: a library can be made of `,
-		"name: lib\ntasks:\n  - {shapes: [{m: 1}]}\n":                                                   `lib.yaml:3: tasks[0].kernel: it is missing: want the name of a kernel, as 'tune list' has them, or the YAML file of your own`,
-		"name: lib\ntasks: gemm-f32\n":                                                                  `lib.yaml:2: "gemm-f32": want a list of tasks, each with kernel and shapes, log or ranges`,
-		"name: lib\nname: other\ntasks: []\n":                                                           `lib.yaml:2: mapping key "name" already defined at line 1: leave one of the two out`,
-		"name: lib\ntasks:\n  - {kernel: gemm-f32, shapes: {m: 1}}\n":                                   `lib.yaml:3: want a list of shapes, as in [{m: 64, n: 64}]`,
-		"name: lib\nnam: x\n":                                                                           `lib.yaml:2: there is no field "nam" (did you mean "name"?)`,
-		"name: lib\ntasks:\n  - {kernel: gemm-f32, shapes: [{m: 1}}\n":                                  `lib.yaml:3:39: } cannot close the [ of line 3, column 32: write ] before it`,
-		task("shapes: [{m: 1, n: 1, k: 1}]") + "  - {kernel: gemm-f32, shapes: [{m: 1, n: 1, k: 1}]}\n": `lib.yaml:5: tasks[1].function: two tasks have the function gemm_f32`,
+		task("shap: []"):                                                                        `lib.yaml:4: there is no field "shap": want one of kernel, function, `,
+		task("variants: 2"):                                                                     `lib.yaml:3: tasks[0]: it has no shapes: want shapes, log or ranges`,
+		task("shapes: [{m: 1}]"):                                                                `lib.yaml:4: tasks[0].shapes[0]: n is missing`,
+		"name: lib\ntasks: []\n":                                                                `lib.yaml:2: tasks: there is none: want a list, each with kernel and shapes, log or ranges`,
+		task("shapes: [{m: 1, n: 1}]"):                                                          `tasks[0].shapes[0]: k is missing: give its value, or one for all calls in fixed`,
+		task("fixed: {m: 1, n: 1, k: 1}\n    shapes: [{m: 1}]"):                                 `tasks[0].fixed: no field is left that calls differ in: leave one of them out of fixed`,
+		task("ranges: {q: {from: 1, to: 2}}"):                                                   `tasks[0].ranges.q: it is none of the fields that calls of gemm-f32 differ in (want one of m, n, k)`,
+		task("ranges: {m: {from: 4, to: 2}}"):                                                   `tasks[0].ranges.m: from 4 to 2: want 1 or more, and from no larger than to`,
+		task("log: calls.csv\n    ranges: {m: {from: 1, to: 2}}"):                               `tasks[0].ranges: a task has a log or ranges: make them two tasks`,
+		task("log: blank.csv"):                                                                  `blank.csv: want a first line with the names of the columns, such as m,n,k,count: `,
+		task("log: head.csv"):                                                                   `head.csv: it has no calls: want a line for each shape below the names of the columns`,
+		task("shapes: [{m: 1, q: 2}]"):                                                          `lib.yaml:4: tasks[0].shapes[0]: q is none of the fields that calls differ in (want one of m, n, k)`,
+		task("shapes: [{m: 1, n: x, k: 3}]"):                                                    `lib.yaml:4: tasks[0].shapes[0]: n: "x": want a whole number`,
+		task("shapes: [{m: 0, n: 1, k: 3}]"):                                                    `lib.yaml:4: tasks[0].shapes[0]: `,
+		task("shapes: [{m: 1, n: 1, k: 3, weight: 0}]"):                                         `lib.yaml:4: tasks[0].shapes[0].weight: 0: want more than 0`,
+		task("ranges: {m: {from: 4, to: 2}}"):                                                   `lib.yaml:4: tasks[0].ranges.m: from 4 to 2`,
+		task("ranges: {m: {from: 1, to: 2}}"):                                                   `lib.yaml:4: tasks[0].ranges: n is missing: give its range, or its value in fixed`,
+		task("ranges: {m: {from: 1, to: 2, draw: normal}}"):                                     `lib.yaml:4: tasks[0].ranges.m.draw: "normal": want log or uniform`,
+		task("fixed: {layuot: nt}\n    shapes: [{m: 1, n: 1, k: 1}]"):                           `lib.yaml:4: tasks[0].fixed.layuot: the shape of gemm-f32 has no field layuot (did you mean "layout"?)`,
+		task("fixed: {layout: tt}\n    shapes: [{m: 1, n: 1, k: 1}]"):                           `tasks[0].kernel: `,
+		task("regret: 2\n    shapes: [{m: 1, n: 1, k: 1}]"):                                     `lib.yaml:4: tasks[0].regret: "2": want a percentage, such as 2%`,
+		task("variants: 0\n    shapes: [{m: 1, n: 1, k: 1}]"):                                   `lib.yaml:4: tasks[0].variants: 0: want 1 to 64`,
+		task("log: none.csv"):                                                                   `tasks[0].log: `,
+		task("log: calls.csv\n    shapes: [{m: 1, n: 1, k: 1}]"):                                `tasks[0].log: a log has numbers of calls`,
+		task("log: bad.csv"):                                                                    `bad.csv:2: count: "-1": want a number above 0`,
+		"name: lib\ntasks:\n  - {kernel: gemm-f23, shapes: [{m: 1}]}\n":                         `lib.yaml:3: tasks[0].kernel: `,
+		"name: lib\ntasks:\n  - {kernel: treehash, fixed: {height: 8}, shapes: [{batch: 2}]}\n": `lib.yaml:3: tasks[0].kernel: kernel treehash with height=8 has no function that can be called at any shape: a library can be made of `,
+		"name: lib\ntasks:\n  - {kernel: rowwise, fixed: {op: rope}, shapes: [{rows: 3, cols: 2, heads: 2}]}\n": `rows=3 is not a multiple of heads=2`,
+		"name: lib\ntasks:\n  - {shapes: [{m: 1}]}\n":                                                           `lib.yaml:3: tasks[0].kernel: it is missing: want the name of a kernel, as 'tune list' has them, or the YAML file of your own`,
+		"name: lib\ntasks: gemm-f32\n":                                                                          `lib.yaml:2: "gemm-f32": want a list of tasks, each with kernel and shapes, log or ranges`,
+		"name: lib\nname: other\ntasks: []\n":                                                                   `lib.yaml:2: mapping key "name" already defined at line 1: leave one of the two out`,
+		"name: lib\ntasks:\n  - {kernel: gemm-f32, shapes: {m: 1}}\n":                                           `lib.yaml:3: want a list of shapes, as in [{m: 64, n: 64}]`,
+		"name: lib\nnam: x\n":                                                                                   `lib.yaml:2: there is no field "nam" (did you mean "name"?)`,
+		"name: lib\ntasks:\n  - {kernel: gemm-f32, shapes: [{m: 1}}\n":                                          `lib.yaml:3:39: } cannot close the [ of line 3, column 32: write ] before it`,
+		task("shapes: [{m: 1, n: 1, k: 1}]") + "  - {kernel: gemm-f32, shapes: [{m: 1, n: 1, k: 1}]}\n":         `lib.yaml:5: tasks[1].function: two tasks have the function gemm_f32`,
 	} {
 		_, err := planOf(t, text, "calls.csv", "m,n,k,count\n1,2,3,4\n", "bad.csv", "m,n,k,count\n1,2,3,-1\n", "blank.csv", "", "head.csv", "m,n,k,count\n")
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -222,6 +228,47 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		} else if blas := filepath.Base(path) == "blas.yaml"; p.BLAS != blas {
 			t.Errorf("%s: blas is %v", path, p.BLAS)
+		}
+	}
+}
+
+// TestPlanOfMultiples: fields that have to be multiples of a block, or of another field, are drawn so.
+func TestPlanOfMultiples(t *testing.T) {
+	p, err := planOf(t, `name: lib
+tasks:
+  - kernel: qgemm
+    fixed: {format: q4_k, n: 64}
+    ranges: {m: {from: 1, to: 9}, k: {from: 100, to: 3000, draw: uniform}}
+  - kernel: rowwise
+    function: turned
+    fixed: {op: rope}
+    ranges: {rows: {from: 1, to: 90}, cols: {from: 3, to: 99}, heads: {from: 1, to: 9}}
+  - kernel: rowwise
+    function: fixed
+    fixed: {op: rope, heads: 7}
+    ranges: {rows: {from: 1, to: 90}, cols: {from: 4, to: 6}}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[int64]bool{}
+	for _, s := range append(p.Tasks[0].Training, p.Tasks[0].HeldOut...) {
+		if k := s.Fields[1]; k%256 != 0 || k < 100 || k > 3000 {
+			t.Errorf("k=%d", k)
+		}
+		sizes[s.Fields[1]] = true
+	}
+	if len(sizes) != 11 {
+		t.Errorf("of the 11 multiples of 256 there are %v", sizes)
+	}
+	for _, s := range p.Tasks[1].Training {
+		if rows, cols, heads := s.Fields[0], s.Fields[1], s.Fields[2]; rows%heads != 0 || cols%2 != 0 || heads > 9 {
+			t.Errorf("rows=%d cols=%d heads=%d", rows, cols, heads)
+		}
+	}
+	for _, s := range p.Tasks[2].Training {
+		if rows, cols := s.Fields[0], s.Fields[1]; rows%7 != 0 || cols%2 != 0 {
+			t.Errorf("rows=%d cols=%d of 7 heads", rows, cols)
 		}
 	}
 }

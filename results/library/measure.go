@@ -266,7 +266,7 @@ func adopt(p *native.Problem, v variant) (kernels.Candidate, error) {
 // at returns the point whose cases code of a variant is checked on. Those of tune's kernels are the same for all points.
 func (v variant) at(p *native.Problem) (space.Point, error) {
 	if v.source.Takes == "" {
-		return p.Presets()[0].Point, nil
+		return p.PointOf(v.source)
 	}
 	return p.Space().Parse(v.Key)
 }

@@ -85,7 +85,7 @@ func (e *UnlinkableError) Error() string {
 	if e.Fixed != "" {
 		with = " with " + e.Fixed
 	}
-	return fmt.Sprintf("kernel %s%s has no function that can be called at any shape: a library can be made of gemm-f32, elementwise-f32, rowwise without rope and q8, and your own in C", e.Kernel, with)
+	return fmt.Sprintf("kernel %s%s has no function that can be called at any shape: a library can be made of gemm-f32, gemm-bf16, gemm-f16, gemm-i8, qgemm, elementwise-f32, rowwise, attention, and your own in C or C++", e.Kernel, with)
 }
 
 // Plan draws the shapes of every task, and chooses the representatives.
@@ -135,6 +135,9 @@ type planner struct {
 	kernel kernels.Kernel
 	info   kernels.Info
 	plan   *TaskPlan
+	// multiples are what the fields have to be multiples of, in the order of the plan; 1 where any value will do.
+	multiples []int64
+	factors   []string // the fields that they have to be multiples of; "" where there is none
 }
 
 func (f *File) planTask(i int, k kernels.Kernel, seed uint64) (*TaskPlan, error) {
@@ -172,6 +175,12 @@ func (f *File) planTask(i int, k kernels.Kernel, seed uint64) (*TaskPlan, error)
 func (p *planner) divide() error {
 	problem, linkage, err := p.linked("")
 	if err != nil {
+		// What is fixed may not go with the defaults of the other fields, such as 7 heads with 32 rows.
+		if called := p.example(); called != "" {
+			problem, linkage, err = p.linked(called)
+		}
+	}
+	if err != nil {
 		return p.fault([]any{"kernel"}, "%v", err)
 	}
 	for _, fixed := range linkage.Fixed {
@@ -181,7 +190,8 @@ func (p *planner) divide() error {
 	}
 	for _, d := range linkage.Dims {
 		if _, fixed := p.task.Fixed[d.Name]; d.Dense == "" && !fixed {
-			p.plan.Fields = append(p.plan.Fields, d.Name)
+			p.plan.Fields, p.multiples = append(p.plan.Fields, d.Name), append(p.multiples, max(d.Multiple, 1))
+			p.factors = append(p.factors, d.MultipleOf)
 		}
 	}
 	if linkage.Foreign {
@@ -190,6 +200,31 @@ func (p *planner) divide() error {
 		}
 	}
 	return nil
+}
+
+// example returns fields of a shape that the kernel has, from the shapes or the ranges of the task; "" where none is found.
+func (p *planner) example() string {
+	const tries = 200
+	r := rand.New(rand.NewPCG(1, 0))
+	for range tries {
+		var parts []string
+		if len(p.task.Shapes) > 0 {
+			given := p.task.Shapes[r.IntN(len(p.task.Shapes))].Fields
+			for _, name := range slices.Sorted(maps.Keys(given)) {
+				parts = append(parts, name+"="+given[name])
+			}
+		} else {
+			for _, name := range slices.Sorted(maps.Keys(p.task.Ranges)) {
+				g := p.task.Ranges[name]
+				parts = append(parts, fmt.Sprintf("%s=%d", name, g.From+r.IntN(g.To-g.From+1)))
+			}
+		}
+		called := strings.Join(parts, ",")
+		if _, _, err := p.linked(called); err == nil {
+			return called
+		}
+	}
+	return ""
 }
 
 func or[T any](v *T, other T) T {
@@ -240,9 +275,13 @@ func (p *planner) shapes(seed uint64) error {
 			return p.fault([]any{"ranges", name}, "it is none of the fields that calls of %s differ in%s", p.info.Name, space.DidYouMeanOneOf(name, p.plan.Fields))
 		}
 	}
-	for _, name := range p.plan.Fields {
-		if _, ok := t.Ranges[name]; !ok {
+	for i, name := range p.plan.Fields {
+		g, ok := t.Ranges[name]
+		if !ok {
 			return p.fault([]any{"ranges"}, "%s is missing: give its range, or its value in fixed", name)
+		}
+		if of := int(p.multiples[i]); g.To/of*of < g.From {
+			return p.fault([]any{"ranges", name}, "from %d to %d: want a range with a multiple of %d, which %s has to be", g.From, g.To, of, name)
 		}
 		for _, end := range []int{t.Ranges[name].From, t.Ranges[name].To} {
 			if _, err := kernels.ParseShape(p.info.Shape, fmt.Sprintf("%s=%d", name, end)); err != nil {
@@ -325,8 +364,8 @@ func (p *planner) fromLog(add func(*[]PlannedShape, []int64, float64), samples, 
 	return nil
 }
 
-// draw draws shapes from the ranges. Where ranges are so small that different shapes run out, there are fewer. A user's kernel may have no
-// point at some shapes, which are drawn again.
+// draw draws shapes from the ranges. Where ranges are so small that different shapes run out, there are fewer. A kernel may not
+// have some shapes, such as more queries than keys, which are drawn again.
 func (p *planner) draw(r *rand.Rand, n int, weight float64, add func([]int64, float64)) error {
 	const tries = 20
 	for range n {
@@ -334,9 +373,7 @@ func (p *planner) draw(r *rand.Rand, n int, weight float64, add func([]int64, fl
 		var err error
 		for try := 0; try == 0 || err != nil && try < tries; try++ {
 			fields = p.drawn(r)
-			if p.plan.Own {
-				_, _, err = p.linked(p.plan.Called(fields))
-			}
+			_, _, err = p.linked(p.plan.Called(fields))
 		}
 		if err != nil {
 			return p.fault([]any{"ranges"}, "of %d shapes that were drawn one after another, the kernel has none; of the last: %v", tries, err)
@@ -350,15 +387,33 @@ func (p *planner) draw(r *rand.Rand, n int, weight float64, add func([]int64, fl
 func (p *planner) drawn(r *rand.Rand) []int64 {
 	fields := make([]int64, len(p.plan.Fields))
 	for i, name := range p.plan.Fields {
-		g := p.task.Ranges[name]
+		g, of := p.task.Ranges[name], p.multiples[i]
+		from, to := (int64(g.From)+of-1)/of, int64(g.To)/of
 		if g.Draw == "uniform" {
-			fields[i] = int64(g.From) + r.Int64N(int64(g.To-g.From)+1)
+			fields[i] = of * (from + r.Int64N(to-from+1))
 			continue
 		}
-		v := math.Exp(math.Log(float64(g.From)) + r.Float64()*(math.Log(float64(g.To)+1)-math.Log(float64(g.From))))
-		fields[i] = min(max(int64(v), int64(g.From)), int64(g.To))
+		v := math.Exp(math.Log(float64(from)) + r.Float64()*(math.Log(float64(to)+1)-math.Log(float64(from))))
+		fields[i] = of * min(max(int64(v), from), to)
+	}
+	for i, name := range p.factors {
+		if of := p.value(name, fields); of > 1 {
+			fields[i] = max(fields[i]/of, 1) * of
+		}
 	}
 	return fields
+}
+
+// value returns the value of a field of the shape in calls with some fields; 0 for "".
+func (p *planner) value(name string, fields []int64) int64 {
+	if i := slices.Index(p.plan.Fields, name); i >= 0 {
+		return fields[i]
+	}
+	n, err := strconv.ParseInt(p.task.Fixed[name], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // represent chooses the training shapes that are searched. They are the medoids of the shapes in the logarithms of the fields and of

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/model"
+	"tune/kernels/native/cc"
 	"tune/results"
 	"tune/results/session"
 	"tune/search"
@@ -111,7 +113,11 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 // examine finds shapes that a kernel refuses, or that this machine has no memory for, before anything is searched.
 func (m *maker) examine() error {
 	for _, t := range m.tasks {
-		if _, err := t.open(); t.row == nil && err != nil {
+		_, err := t.open()
+		if errors.Is(err, cc.ErrNone) || errors.Is(err, cc.ErrCache) {
+			return err // which says what this machine lacks
+		}
+		if t.row == nil && err != nil {
 			return fmt.Errorf("%s of %s: %w: another --quant, --batch, --contexts or --prompt may do", strings.Join(t.Roles, ", "), m.Plan.Model.Name, err)
 		}
 	}

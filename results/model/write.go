@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"tune/internal/files"
@@ -23,14 +24,16 @@ import (
 //go:embed files/*.tmpl
 var templateFiles embed.FS
 
-// templates are the files of a library. The text of users goes through comment, line or string.
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"comment": func(text string) string { return strings.ReplaceAll(oneLine(text), "*/", "* /") },
-	"line":    oneLine,
-	"string": func(text string) string {
-		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `??`, `?\?`).Replace(oneLine(text)) + `"`
-	},
-}).ParseFS(templateFiles, "files/*.tmpl"))
+// templates are the files of a library, parsed when the first is written. The text of users goes through comment, line or string.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"comment": func(text string) string { return strings.ReplaceAll(oneLine(text), "*/", "* /") },
+		"line":    oneLine,
+		"string": func(text string) string {
+			return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `??`, `?\?`).Replace(oneLine(text)) + `"`
+		},
+	}).ParseFS(templateFiles, "files/*.tmpl"))
+})
 
 // oneLine returns a text without line breaks and other control characters. A backslash at the end would continue a line.
 func oneLine(text string) string {
@@ -168,7 +171,7 @@ func (m *maker) files(r *Report) (map[string][]byte, error) {
 	made := map[string][]byte{}
 	for name, from := range map[string]string{"Makefile": "Makefile", "README.md": "README.md", "bench.c": "bench.c", "include/" + r.Name + ".h": "header.h"} {
 		var b bytes.Buffer
-		if err := templates.ExecuteTemplate(&b, from+".tmpl", f); err != nil {
+		if err := templates().ExecuteTemplate(&b, from+".tmpl", f); err != nil {
 			return nil, err
 		}
 		made[name] = b.Bytes()

@@ -10,6 +10,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"tune/internal/plain"
@@ -27,15 +28,17 @@ func asset(name string) string {
 	return string(text)
 }
 
-// templates are those of page.tmpl.
-var templates = template.Must(template.New("report").Funcs(template.FuncMap{
-	"line":    plain.Line,
-	"number":  plain.Number,
-	"percent": func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) },
-	"join":    func(words []string, by string) string { return strings.Join(words, by) },
-	"date":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
-	"base":    filepath.Base,
-}).ParseFS(assets, "page.tmpl"))
+// templates are those of page.tmpl, parsed when the first is written.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("report").Funcs(template.FuncMap{
+		"line":    plain.Line,
+		"number":  plain.Number,
+		"percent": func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) },
+		"join":    func(words []string, by string) string { return strings.Join(words, by) },
+		"date":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"base":    filepath.Base,
+	}).ParseFS(assets, "page.tmpl"))
+})
 
 // Page is a report on some runs.
 type Page struct {
@@ -76,7 +79,7 @@ func (p Page) HTML(w io.Writer) error {
 	}
 	d.Title, d.Overlay = p.title(), p.overlay()
 	var out bytes.Buffer
-	if err := templates.ExecuteTemplate(&out, "document", d); err != nil {
+	if err := templates().ExecuteTemplate(&out, "document", d); err != nil {
 		return err
 	}
 	_, err := w.Write(out.Bytes())

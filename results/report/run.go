@@ -30,6 +30,8 @@ type Run struct {
 	Unit     space.Unit
 	// Problems say what of the run cannot be read or shown. The rest is there.
 	Problems []string
+	// Damage are those of the problems that say which file of the run is damaged.
+	Damage   []string
 	Schedule *results.Schedule // nil where nothing is exported
 	// Final are the pairs that the schedule sums up; nil where they are not there.
 	Final   *results.Final
@@ -67,7 +69,7 @@ func Open(dir string, o Options) *Run {
 	}
 	r.Table, r.Insight = &insight.Table{Stride: 1}, &insight.Insight{}
 	if about.Err != nil {
-		r.problem("this run is damaged: %v", about.Err)
+		r.damage("this run is damaged: %v", about.Err)
 	}
 	look, err := results.Look(dir)
 	if err != nil {
@@ -76,7 +78,7 @@ func Open(dir string, o Options) *Run {
 	table, err := insight.Collect(look, mostRows)
 	r.Table = table
 	if err != nil && about.Err == nil {
-		r.problem("the journal cannot be read to its end: %v", err)
+		r.damage("the journal cannot be read to its end: %v", err)
 	}
 	for i := range table.Rows {
 		r.Elapsed = max(r.Elapsed, table.Rows[i].Elapsed)
@@ -88,7 +90,7 @@ func Open(dir string, o Options) *Run {
 		r.readFinal(dir)
 		r.readSource(dir)
 	case !errors.Is(err, fs.ErrNotExist):
-		r.problem("the schedule cannot be read: %v", err)
+		r.damage("the schedule cannot be read: %v", err)
 	}
 	r.look(o, look, func() (*space.Space, error) { return o.Space(dir) })
 	r.readFront(look)
@@ -103,6 +105,12 @@ const scheduleName = "best.json"
 
 func (r *Run) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, plain.Line(fmt.Sprintf(format, args...)))
+}
+
+// damage is problem for what is wrong with a file of the run.
+func (r *Run) damage(format string, args ...any) {
+	r.problem(format, args...)
+	r.Damage = append(r.Damage, r.Problems[len(r.Problems)-1])
 }
 
 // look finds out what mattered, and says what is not there to be shown.
@@ -156,7 +164,7 @@ func (r *Run) readFinal(dir string) {
 	case err == nil:
 		r.Final = &f
 	case !errors.Is(err, fs.ErrNotExist):
-		r.problem("the pairs of the final comparison cannot be read: %v", err)
+		r.damage("the pairs of the final comparison cannot be read: %v", err)
 	}
 }
 

@@ -288,11 +288,11 @@ func (s *Server) content(at watched) (html string, title string) {
 		for _, l := range list {
 			rows = append(rows, rowOf(l, time.Now()))
 		}
-		if err := templates.ExecuteTemplate(&out, "list", rows); err != nil {
+		if err := templates().ExecuteTemplate(&out, "list", rows); err != nil {
 			return "<p>this page cannot be shown</p>", "tune"
 		}
 		if now := s.workersNow(); now != nil {
-			if err := templates.ExecuteTemplate(&out, "workers", now); err != nil {
+			if err := templates().ExecuteTemplate(&out, "workers", now); err != nil {
 				return "<p>this page cannot be shown</p>", "tune"
 			}
 		}
@@ -315,7 +315,7 @@ func (s *Server) content(at watched) (html string, title string) {
 		views = append(views, viewOf(r, fmt.Sprintf("run%d", i+1), len(at.ids)))
 	}
 	d := document{Page: page, Views: views, Overlay: page.overlay()}
-	if err := templates.ExecuteTemplate(&out, "beside", d); err != nil {
+	if err := templates().ExecuteTemplate(&out, "beside", d); err != nil {
 		return "<p>this page cannot be shown</p>", "tune"
 	}
 	if len(page.Runs) == 0 {
@@ -328,7 +328,7 @@ func (s *Server) content(at watched) (html string, title string) {
 func (s *Server) page(w http.ResponseWriter, _ *http.Request, at watched) {
 	html, title := s.content(at)
 	var out bytes.Buffer
-	err := templates.ExecuteTemplate(&out, "live", struct {
+	err := templates().ExecuteTemplate(&out, "live", struct {
 		Title, Events, Version string
 		Content                template.HTML // which templates have made
 		List                   bool

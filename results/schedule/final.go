@@ -103,7 +103,7 @@ func (m *Maker) contest(ctx context.Context, compare kernels.CompareFunc, baseli
 		return false, nil
 	}
 	chosen := finalists[result.Chosen]
-	m.series = &results.Final{Confirmed: []results.Compared{PairsOf(chosen.entry.Key, result.Comparison())}}
+	m.series = &results.Final{Confirmed: []results.Compared{confirmed(chosen.entry.Key, result.Comparison())}}
 	for i, c := range result.First {
 		m.series.First = append(m.series.First, PairsOf(finalists[i].entry.Key, c))
 	}
@@ -132,6 +132,15 @@ func PairsOf(key string, c kernels.Comparison) results.Compared {
 	}
 	if c.Low > 0 {
 		out.Interval = &[2]float64{c.Low, c.High}
+	}
+	return out
+}
+
+// confirmed is PairsOf for the comparison that a schedule sums up, with its costs.
+func confirmed(key string, c kernels.Comparison) results.Compared {
+	out := PairsOf(key, c)
+	if c.Err == nil {
+		out.Cost, out.Baseline = c.Cost, c.Baseline
 	}
 	return out
 }

@@ -46,7 +46,9 @@ type Maker struct {
 	// Machine describes the machine that measures; nil means results.ThisMachine.
 	Machine *results.Machine
 	// By names the worker of that machine where Kernel builds, checks and measures; "" where this process does.
-	By       string
+	By string
+	// Measurer says of both at the end, where another worker may have taken the place of that one; nil means that Machine and By hold.
+	Measurer func() (machine *results.Machine, by string)
 	Progress func(kernels.ContestProgress) // of the final measurement; may be nil
 
 	made   Made
@@ -170,14 +172,17 @@ func (m *Maker) writeSchedule(ctx context.Context, e space.Entry, p space.Point,
 	if err != nil {
 		return nil, err
 	}
-	set := m.Settings
+	set, machine, by := m.Settings, m.Machine, m.By
+	if m.Measurer != nil {
+		machine, by = m.Measurer()
+	}
 	schedule := results.Schedule{
-		Kernel: set.Kernel, KernelVersion: set.KernelVersion, Shape: set.Shape, Unit: m.Kernel.Info.Unit,
+		Kernel: set.Kernel, KernelVersion: set.KernelVersion, Program: set.Program, Shape: set.Shape, Unit: m.Kernel.Info.Unit,
 		Point: values, Key: e.Key, Cost: e.Outcome.Cost, Metrics: e.Outcome.Metrics,
 		Baseline: m.Baseline, Ratio: ratio(m.Baseline.Cost, e.Outcome.Cost),
 		SpaceFingerprint: set.SpaceFingerprint, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, StrategyVersion: set.StrategyVersion, Seed: set.Seed,
 		Evaluations: m.Told, ElapsedSeconds: m.Elapsed().Seconds(), Trial: e.Number,
-		Clock: set.Clock, Data: set.Data, Run: filepath.Base(m.Run), ToolVersion: m.ToolVersion, Machine: m.Machine.OrThis(), By: m.By, Created: time.Now(),
+		Clock: set.Clock, Data: set.Data, Run: filepath.Base(m.Run), ToolVersion: m.ToolVersion, Machine: machine.OrThis(), By: by, Created: time.Now(),
 		Reproduce: append(m.reproduce(e.Number), "tune verify "+Name),
 	}
 	judge(&schedule)

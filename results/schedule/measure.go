@@ -20,6 +20,9 @@ type MeasureOptions struct {
 	Limit time.Duration
 	// Wait is how long to wait at most for the machine to become idle; 0 does not wait.
 	Wait time.Duration
+	// Machine describes the machine that measures, where that is the one of the worker that the run is tuned for, whose kernel the table then
+	// has; nil means this machine.
+	Machine *results.Machine
 	// Waiting is called now and then during the wait, with the reason and the time that is left. It may be nil.
 	Waiting func(why string, left time.Duration)
 	// Measuring is as in Options.
@@ -117,6 +120,7 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 	maker := Maker{
 		Kernel: k, Settings: run.Settings, ToolVersion: toolVersion, Run: dir, Dir: staging, Baseline: measured.Baseline, Told: run.Outcomes,
 		Elapsed: func() time.Duration { return measured.Elapsed }, Limit: o.Limit, Progress: o.Measuring,
+		Machine: o.Machine, By: run.Settings.For,
 	}
 	if maker.Limit <= 0 {
 		maker.Limit = measureLimit

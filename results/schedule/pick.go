@@ -102,7 +102,7 @@ func (m *Maker) beside(ctx context.Context, compare kernels.CompareFunc, key str
 	if err != nil {
 		return nil, err
 	}
-	m.series = &results.Final{Confirmed: []results.Compared{PairsOf(key, final.Comparisons[0])}}
+	m.series = &results.Final{Confirmed: []results.Compared{confirmed(key, final.Comparisons[0])}}
 	out := &measured{verdict: space.Unverified, comparison: final.Comparisons[0], machine: final.Machine}
 	if out.comparison.Faster() {
 		out.verdict = space.Faster

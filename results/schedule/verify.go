@@ -255,6 +255,17 @@ func (x *verifier) origin() {
 	if err == nil && len(later) > 0 {
 		name += fmt.Sprintf(", except for %s, which a later session or measurement may change", strings.Join(later, " and "))
 	}
+	if !x.step(name, err) || x.k.Compare() == nil || filepath.Base(x.path) != Name {
+		return
+	}
+	kept, err := verifyFinal(dir, x.Schedule)
+	name = "its costs, ratio and verdict are those of the pairs in " + results.FinalName
+	if err == nil && !kept {
+		if x.Schedule.Pairs == 0 {
+			return
+		}
+		name = "without the pairs in " + results.FinalName + ", its costs, ratio and verdict are compared with one another alone"
+	}
 	x.step(name, err)
 }
 

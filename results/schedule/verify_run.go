@@ -54,6 +54,18 @@ func verifyRun(k *kernels.Opened, dir string, s results.Schedule) (later []strin
 	return later, cmp.Or(facts.trialOf(k.Info, s), facts.named(k.Info, s), facts.progress(s), facts.reproduces(k, run.Settings, s))
 }
 
+// verifyFinal compares a schedule with the pairs that it sums up. kept is false where a run of an earlier version has kept none.
+func verifyFinal(dir string, s results.Schedule) (kept bool, err error) {
+	final, err := results.ReadFinal(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return true, err
+	}
+	return len(final.Confirmed) > 0, final.Agree(s)
+}
+
 // verifySettings compares what a schedule repeats of the settings of its run.
 func verifySettings(run results.Settings, s results.Schedule) error {
 	for _, f := range []struct {
@@ -176,7 +188,7 @@ func (f *facts) trialOf(info kernels.Info, s results.Schedule) error {
 		return fmt.Errorf("field trial is %d, and %s says that this is the point %q, not %q", s.Trial, results.JournalName, e.Key, s.Key)
 	case !e.Outcome.Counts():
 		return fmt.Errorf("field trial is %d, and %s says that its outcome is %q at fidelity %d", s.Trial, results.JournalName, e.Outcome.Status, e.Outcome.Fidelity)
-	case info.Exact && e.Outcome.Cost != s.Cost:
+	case (info.Exact || s.Search == nil && s.Verdict != "") && e.Outcome.Cost != s.Cost:
 		return fmt.Errorf("field cost is %v, and %s says that trial %d costs %v", s.Cost, results.JournalName, s.Trial, e.Outcome.Cost)
 	case s.Search != nil && e.Outcome.Cost != s.Search.Cost:
 		return fmt.Errorf("field seen_by_search.cost is %v, and %s says that trial %d cost %v", s.Search.Cost, results.JournalName, s.Trial, e.Outcome.Cost)

@@ -11,14 +11,14 @@ import (
 	"tune/space"
 )
 
-// notebook is a digest that also collects what the outcomes say about the parameters, so that a long journal need not be read for it
-// once more.
+// notebook is a digest of the run that also collects the outcomes for package insight, so that a long journal need not be read once more
+// at the end. It is the recorder and the history of the search, and passes on everything to the digest.
 type notebook struct {
 	*schedule.Digest
 
 	mu        sync.Mutex
 	collector *insight.Collector
-	// last are the outcomes of the last batch in the order in which they became known. They are collected in the order asked.
+	// last are the outcomes of the last batch in the order in which they became known. collect takes them in the order asked.
 	last []space.Entry
 }
 
@@ -26,11 +26,11 @@ func newNotebook(d *schedule.Digest) *notebook {
 	return &notebook{Digest: d, collector: insight.NewCollector(0)}
 }
 
-// Rounds yields what the journal holds, and collects it.
+// Rounds yields the batches that the journal holds, and notes their outcomes.
 func (n *notebook) Rounds() iter.Seq2[space.Round, error] {
 	return func(yield func(space.Round, error) bool) {
 		for r, err := range n.Digest.Rounds() {
-			n.turn()
+			n.collect()
 			n.note(r.Entries...)
 			if !yield(r, err) {
 				return
@@ -41,24 +41,25 @@ func (n *notebook) Rounds() iter.Seq2[space.Round, error] {
 
 // Batch records a batch.
 func (n *notebook) Batch(b space.Batch) error {
-	n.turn()
+	n.collect()
 	return n.Digest.Batch(b)
 }
 
-// Record records an outcome, and collects it.
+// Record records an outcome, and notes it.
 func (n *notebook) Record(e space.Entry) error {
 	n.note(e)
 	return n.Digest.Record(e)
 }
 
+// note adds outcomes to those of the last batch.
 func (n *notebook) note(entries ...space.Entry) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.last = append(n.last, entries...)
 }
 
-// turn collects the last batch.
-func (n *notebook) turn() {
+// collect gives the outcomes of the last batch to the collector.
+func (n *notebook) collect() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	slices.SortFunc(n.last, func(a, b space.Entry) int { return cmp.Compare(a.Number, b.Number) })
@@ -68,8 +69,8 @@ func (n *notebook) turn() {
 	n.last = n.last[:0]
 }
 
-// table returns the table of all outcomes. Nothing can be recorded after it.
+// table returns the table of all outcomes. Nothing may be recorded after it.
 func (n *notebook) table() *insight.Table {
-	n.turn()
+	n.collect()
 	return n.collector.Table()
 }

@@ -1,4 +1,12 @@
-// Package session carries out a run: the baseline, the search, the final measurement and the export. Package tune makes its sessions.
+// Package session carries out a run: the baseline, the search, the final measurement and the export.
+//
+// A [Session] is one sitting of a run: of a new one, or of a recorded one that is resumed.
+//
+//	new run        New, then Create, which makes the run directory
+//	recorded run   Open, then Continue, with the run directory opened for writing
+//
+// [Session.Carry] then does the work, once. Package tune makes the sessions of single runs. Packages results/library and results/model share a
+// budget among many runs: [Sliced] is one of these, which gets its time in slices, each a sitting of its own that only searches.
 package session
 
 import (
@@ -20,25 +28,26 @@ import (
 	"tune/space"
 )
 
-// Start is the state that a run starts from.
+// Start is what is known when the search of a sitting begins: the baseline is evaluated, and nothing else.
 type Start struct {
 	Dir      string
 	Settings results.Settings
 	Space    *space.Space
 	Baseline results.Baseline
-	Budget   search.Budget
+	Budget   search.Budget // of the whole run, with all its sittings
 	// Resumed is how many outcomes the run already had, and Elapsed how long they took.
-	Resumed  int
-	Elapsed  time.Duration
+	Resumed int
+	Elapsed time.Duration
+	// Recovery is what was repaired when the journal was opened.
 	Recovery results.Recovery
 	// Lacks lists, as sentences, the means of isolating candidates that this system lacks.
 	Lacks []string
-	// Unsigned is why the run could not be marked as made here. Whoever resumes or verifies such a run is asked whether its
-	// kernel may run. It is nil where the mark was made, or where nothing in the directory is ever executed.
+	// Unsigned is why the run could not be marked as made here (see results.Sign). Whoever resumes or verifies such a run is asked
+	// whether its kernel may run. It is nil where the mark was made, or where nothing in the directory is ever executed.
 	Unsigned error
 	// Unmeasured are the metrics that the run asks for and this machine does not measure.
 	Unmeasured []Unmeasured
-	// Measured says that costs are measured and so not exact: those of the search only select what is measured again at the
+	// Measured says that costs are measured and so not exact: the search only selects the points that are measured again at the
 	// end.
 	Measured bool
 	// Compiled says that candidates are compiled on this machine, and kept in the cache of this user.
@@ -53,43 +62,46 @@ type Report struct {
 	// Elapsed is the time of the whole run over all its sittings: the search and everything after it. Where time is simulated, it
 	// is the time of the search alone.
 	Elapsed time.Duration
-	// Baseline has the cost that was measured in the schedule's pairs. The search measured another one; see results.Schedule.
-	// Without a schedule, Baseline has the cost that the search measured.
+	// Baseline has the baseline's cost in the final measurement, as the schedule has it. Without a schedule it has the cost that was
+	// measured before the search.
 	Baseline results.Baseline
 	// Checking says how much the checks of this kernel's candidates prove.
 	Checking kernels.Checking
 	// Schedule is what was exported: the incumbent, or the baseline where nothing is proven to be better. It is nil where no
 	// candidate was valid. The best outcome of the search is in Result.
 	Schedule *results.Schedule
-	// Front are the right outcomes that no other one dominates, the least cost first, where the run has several goals: Goals.
+	// Front are the right outcomes that no other one dominates, the least cost first, where the run has several objectives; else nil.
 	Front []space.Entry
-	Goals space.Goals
+	Goals space.Goals // the objectives of the run
 	// Insight is what the search found out about the parameters, and about the candidates that failed; nil where Work.SearchOnly is set.
 	Insight *insight.Insight
 	// Refused lists incumbents that passed their check during the search but failed on fresh inputs. They are not exported.
 	Refused []schedule.Refusal
 }
 
-// Work says how the session of a run is carried out. The fields are those of tune.Options.
+// Work says how a session is carried out. Functions may be nil.
 type Work struct {
-	Evaluator search.Evaluator // nil means that of the kernel
-	Machine   *results.Machine
-	Budget    search.Budget
-	Jobs      int
-	Began     time.Time
-	Observe   func(search.Event)
-	Start     func(Start)
-	Baseline  func()
-	Measuring func(kernels.ContestProgress)
-	Final     time.Duration
+	Evaluator search.Evaluator              // of the candidates of the search; nil means that of the kernel
+	Machine   *results.Machine              // that measures; nil means results.ThisMachine
+	Budget    search.Budget                 // of the whole run, with all its sittings
+	Jobs      int                           // candidates evaluated at once; 0 means 1
+	Began     time.Time                     // when the wall-clock budget of this sitting started to count
+	Observe   func(search.Event)            // called with every outcome
+	Start     func(Start)                   // called once, before the first outcome
+	Baseline  func()                        // called before the baseline is evaluated
+	Searched  func()                        // called when the search is over, before the final measurement
+	Measuring func(kernels.ContestProgress) // called before each pair of the final measurement
+	// Measurer is called after the final measurement, and says who made it; nil means Machine, and the worker that the run is tuned for.
+	Measurer func() (machine *results.Machine, by string)
+	Final    time.Duration // roughly how long the final measurement may take; 0 lets the budget decide
 	// SearchOnly leaves out the final measurement and the export, and evaluates the baseline in the first sitting only: the caller
 	// measures what the search found.
 	SearchOnly bool
 }
 
-// Session is a run together with the kernel that it tunes.
+// Session is one sitting of a run, with the kernel that it tunes and the strategy that searches.
 type Session struct {
-	// Strategy is the one that searches.
+	// Strategy is the entry of the strategy, with its name, constants and version.
 	Strategy strategies.Strategy
 
 	version   string // of tune
@@ -98,16 +110,16 @@ type Session struct {
 	strategy  search.Strategy
 	settings  results.Settings
 	run       *results.Run
-	goals     space.Goals // nil for the least cost alone
+	goals     space.Goals // the objectives; nil for the least cost alone
 	// sources are the earlier measurements that the strategy starts from, in the order of the run directory.
 	sources []space.Source
-	// unsigned is why the run could not be marked as made here.
-	unsigned error
-	// unmeasured are the metrics that the run asks for and this machine does not measure.
+	// unsigned and unmeasured are those of Start.
+	unsigned   error
 	unmeasured []Unmeasured
 }
 
-// New makes the session of a new run, for this version of tune. read returns the earlier measurements that the strategy starts from.
+// New makes the session of a new run; version is that of tune. Create then makes its directory. read returns the earlier measurements that the
+// strategy starts from. New writes the objectives to settings in their canonical form.
 func New(version string, k *kernels.Opened, entry strategies.Strategy, settings *results.Settings,
 	read func(kernels.Problem) ([]space.Source, error)) (*Session, error) {
 	sources, err := read(k.Problem)
@@ -174,8 +186,8 @@ type Unmeasured struct {
 	Err  error // why
 }
 
-// measurable returns the metrics that are to be measured of each candidate: those that were asked for, less those that this machine does
-// not measure, and those that goals are about. Goals need theirs.
+// measurable returns the metrics that are measured of each candidate: those that were asked for, and those that objectives are about. A metric
+// that this machine does not measure is left out and returned in without; if an objective needs it, that is an error.
 func measurable(k *kernels.Opened, asked []string, goals space.Goals) (names []string, without []Unmeasured, err error) {
 	measures := k.Problem.Traits().Measures
 	if measures == nil && len(asked) > 0 {
@@ -209,8 +221,8 @@ func (s *Session) clock() string {
 	return ""
 }
 
-// Open makes the session of a recorded run in a directory. It refuses a run whose points mean something else in this
-// version of the kernel. own are strategies of the caller's.
+// Open makes the session of a recorded run in a directory. Continue then gives it the run, opened for writing. It refuses a run whose points
+// mean something else in this version of the kernel. own are strategies of the caller's, besides those of tune.
 func Open(version string, table kernels.Table, settings *results.Settings, dir string, own ...strategies.Strategy) (*Session, error) {
 	k, err := schedule.OpenRun(table, settings)
 	if err != nil {
@@ -228,40 +240,68 @@ func Open(version string, table kernels.Table, settings *results.Settings, dir s
 	})
 }
 
-// Create makes the directory of a new run. settings are those of New, with everything but what the kernel itself decides.
+// Create makes the directory of a new run. settings are those that New was given. Create adds what the kernel decides: its data, its clock, its
+// baseline, and the fingerprint of its space.
 func (s *Session) Create(ctx context.Context, dir string, settings results.Settings) (err error) {
-	if examine := s.kernel.Problem.Traits().Examine; examine != nil {
-		if err := examine(ctx); err != nil {
-			return err
-		}
+	if err := s.examine(ctx, space.Duration(settings.Budget.WallSeconds)); err != nil {
+		return err
 	}
 	files := s.kernel.Info.Files
 	settings.Data, settings.Clock = (*results.File)(files.Data), s.clock()
 	base := s.kernel.Problem.Presets()[0]
 	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
 	settings.SpaceFingerprint = s.kernel.Problem.Space().Fingerprint()
-	var prepare []func(dir string) error
+	var prepare []func(dir string, settings results.Settings) error
+	each := func(save func(dir string) error) {
+		prepare = append(prepare, func(dir string, _ results.Settings) error { return save(dir) })
+	}
 	if len(s.sources) > 0 {
-		prepare = append(prepare, func(dir string) error { return results.WriteSources(dir, s.sources) })
+		each(func(dir string) error { return results.WriteSources(dir, s.sources) })
 	}
 	if files.Save != nil {
-		prepare = append(prepare, files.Save)
+		each(files.Save)
+	}
+	if len(files.Started) > 0 {
+		// Before the run begins: a kill leaves no run that has to be asked about.
+		prepare = append(prepare, func(dir string, settings results.Settings) error {
+			s.unsigned = results.Sign(dir, settings, files.Started...)
+			return nil
+		})
 	}
 	if s.run, err = results.Create(dir, settings, prepare...); err != nil {
 		return err
 	}
 	s.settings = s.run.Settings
-	if len(files.Started) > 0 {
-		s.unsigned = results.Sign(dir, files.Started...)
-	}
 	return nil
 }
 
-// Continue makes a recorded run that is opened for writing the one of the session, which must be of its directory.
+// examineLeast is how long a kernel may be examined, whatever the budget: its code may take a while to compile.
+const examineLeast = 20 * time.Second
+
+// examine returns what is wrong with the kernel as a whole. It takes no longer than a wall budget, where there is one: after that the baseline
+// says what the run needs. A slow reference could take far longer.
+func (s *Session) examine(ctx context.Context, wall time.Duration) error {
+	examine := s.kernel.Problem.Traits().Examine
+	if examine == nil {
+		return nil
+	}
+	limited, cancel := ctx, func() {}
+	if wall > 0 {
+		limited, cancel = context.WithTimeout(ctx, max(wall, examineLeast))
+	}
+	defer cancel()
+	err := examine(limited)
+	if limited.Err() != nil && ctx.Err() == nil && errors.Is(err, limited.Err()) {
+		return nil
+	}
+	return err
+}
+
+// Continue gives the session the recorded run that it carries on, opened for writing. Open must have been called with the directory of this run.
 func (s *Session) Continue(run *results.Run) { s.run, s.settings = run, run.Settings }
 
-// Replay feeds the run in a directory to its strategy, and returns how many trials agree. version is that of tune, and own are strategies
-// besides tune's. observe is told how many trials are compared, and about how many there are; nil is told nothing.
+// Replay feeds the run in a directory to its strategy, and returns how many trials agree. version is that of tune, and own are strategies of the
+// caller's. observe is told how many trials have been compared, and about how many there are; it may be nil.
 func Replay(version string, table kernels.Table, dir string, observe func(done, total int), own ...strategies.Strategy) (int, error) {
 	run, err := results.Look(dir)
 	if err != nil {
@@ -283,7 +323,7 @@ func Replay(version string, table kernels.Table, dir string, observe func(done, 
 	return n, nil
 }
 
-// forExport is how much of a wall budget is kept for the export, where to make its program takes the given time.
+// forExport returns how much of a wall budget is kept for the export, where building the program again takes the time rebuild.
 func forExport(wall, rebuild time.Duration) time.Duration {
 	if wall <= 0 {
 		return 0
@@ -291,7 +331,9 @@ func forExport(wall, rebuild time.Duration) time.Duration {
 	return min(min(max(wall/100, 100*time.Millisecond), 600*time.Millisecond)+rebuild, wall/2)
 }
 
-// Carry searches and exports. It closes the run. When ctx is cancelled it stops searching at once, and still exports.
+// Carry carries the session out: it evaluates the baseline, searches, makes the final measurement and exports. Create or Continue comes first.
+// Carry closes the run, so that it can be called only once. When ctx is cancelled it stops searching at once, and still exports, after a final
+// measurement that is short. One that is under way is cut short too.
 func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error) {
 	defer func() {
 		if cerr := s.run.Close(); cerr != nil && !errors.Is(err, cerr) { // the journal repeats its first error
@@ -308,12 +350,12 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 		}
 		found, err = s.baselineWithin(ctx, o)
 	}
-	if lacks := s.goals.Lacking(found.Outcome, s.kernel.Problem.Traits().Measures != nil); err == nil && s.goals.Several() && found.Outcome.Status == space.OK && lacks != nil {
-		err = &GoalsError{lacks}
+	if lacking := s.goals.Lacking(found.Outcome, s.kernel.Problem.Traits().Measures != nil); err == nil && s.goals.Several() && found.Outcome.Status == space.OK && lacking != nil {
+		err = &GoalsError{lacking}
 	}
 	_, failed := errors.AsType[*kernels.BaselineError](err)
 	if _, lacks := errors.AsType[*GoalsError](err); failed || lacks {
-		// Otherwise the run would look like one that was cut off.
+		// The journal says why the run ended. Otherwise it would look like one that was killed.
 		end := results.End{Why: results.BaselineFailed, Elapsed: s.run.Elapsed, Clock: s.clock()}
 		if jerr := s.run.Journal.End(end); jerr != nil {
 			err = errors.Join(err, jerr)
@@ -326,15 +368,15 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 	if o.Start != nil {
 		o.Start(s.start(o, baseline))
 	}
-	var keep func(space.Outcome, int) time.Duration
+	var reserve func(space.Outcome, int) time.Duration
 	if !o.SearchOnly {
-		keep = func(best space.Outcome, beside int) time.Duration {
+		reserve = func(best space.Outcome, beside int) time.Duration {
 			return s.reserve(o.Budget.Wall, found, best, beside)
 		}
 	}
 	journal := newNotebook(schedule.NewDigest(s.run, s.kernel.Serial()))
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
-		Budget: o.Budget, Reserve: keep, Jobs: o.Jobs, Recorder: journal, History: journal, Began: o.Began, Observe: o.Observe,
+		Budget: o.Budget, Reserve: reserve, Jobs: o.Jobs, Recorder: journal, History: journal, Began: o.Began, Observe: o.Observe,
 		Virtual: s.simulated(), Check: s.check,
 	})
 	if err != nil {
@@ -360,7 +402,7 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 	if o.SearchOnly {
 		return report, nil
 	}
-	// What the budget pays for comes first.
+	// The export comes first, because the budget has time for it. What look takes comes on top.
 	err = s.export(ctx, o, report, journal.Digest, end)
 	return report, errors.Join(err, s.look(report, journal, end))
 }
@@ -373,7 +415,7 @@ func (s *Session) look(report *Report, journal *notebook, end results.End) error
 			return surrogate.Learn(in, s.settings.Seed, right, log)
 		}
 		table := journal.table()
-		if end.Told > 0 { // not all that were known count
+		if end.Told > 0 { // the target was reached, and outcomes after that do not count
 			if table, err = insight.Collect(outcomes, 0); err != nil {
 				return err
 			}
@@ -410,8 +452,8 @@ func (s *Session) start(o Work, baseline results.Baseline) Start {
 	}
 }
 
-// reserve is how much of a wall budget is kept for the last checks, the final measurement and the export of the best point, which was
-// evaluated beside others.
+// reserve returns how much of a wall budget the search leaves for the last checks, the final measurement and the export of the best point.
+// beside is how many candidates were evaluated at the same time as this point.
 func (s *Session) reserve(wall time.Duration, baseline kernels.Baseline, best space.Outcome, beside int) time.Duration {
 	if s.kernel.Compare() != nil {
 		return max(forExport(wall, 0), schedule.Reserve(wall, baseline.Outcome.Cost, space.Duration(baseline.Outcome.Seconds)))
@@ -419,7 +461,7 @@ func (s *Session) reserve(wall time.Duration, baseline kernels.Baseline, best sp
 	if s.kernel.Info.Asked { // its client has answered already
 		return forExport(wall, 0)
 	}
-	// It is built again, and alone now. Where more are built at once than there are cores, each takes longer.
+	// The point is built again, alone this time. In the search it took longer if more candidates were built at once than there are cores.
 	crowd := max(1, float64(beside)/float64(runtime.GOMAXPROCS(0)))
 	return forExport(wall, space.Duration(best.Seconds/crowd))
 }
@@ -430,7 +472,7 @@ func (s *Session) export(ctx context.Context, o Work, report *Report, journal *s
 	maker := &schedule.Maker{
 		Kernel: s.kernel, Settings: s.settings, ToolVersion: s.version, Run: s.run.Dir, Dir: s.run.Dir, Baseline: report.Baseline,
 		Told: report.Result.Told, Batches: journal.Telling(), Budget: o.Budget, Progress: o.Measuring, Limit: o.Final,
-		Machine: o.Machine, By: s.settings.For,
+		Machine: o.Machine, By: s.settings.For, Measurer: o.Measurer,
 		// ctx may have stopped the search; what was found is exported all the same.
 		Hurry: ctx.Err() != nil,
 		Elapsed: func() time.Duration {
@@ -440,13 +482,18 @@ func (s *Session) export(ctx context.Context, o Work, report *Report, journal *s
 			return report.Result.Elapsed + time.Since(began)
 		},
 	}
-	ctx = context.WithoutCancel(ctx)
 	if o.Budget.Wall > 0 && !s.simulated() {
 		maker.Until = began.Add(o.Budget.Wall - report.Result.Elapsed)
 	}
+	if o.Searched != nil {
+		o.Searched()
+	}
 	whole, ranking, serial := journal.Ranking(end)
-	maker.Serial = serial
-	made, err := maker.Make(ctx, ranking)
+	made, err := s.final(ctx, maker, ranking, serial)
+	if maker.Hurry && s.kernel.Compare() != nil {
+		report.Result.Stop = search.Interrupted // perhaps after the search
+	}
+	ctx = context.WithoutCancel(ctx)
 	if err == nil && made.Schedule == nil && !whole {
 		// None of the best points holds. This is rare, so that an answer matters more than the time to read the whole journal.
 		var log *results.Run
@@ -461,7 +508,29 @@ func (s *Session) export(ctx context.Context, o Work, report *Report, journal *s
 	return err
 }
 
-// baselineWithin evaluates the baseline within the time that the run has. A slow reference could take far longer.
+// final makes the schedule. Where ctx ends during a final measurement, a short one takes its place.
+func (s *Session) final(ctx context.Context, maker *schedule.Maker, ranking, serial []space.Entry) (made schedule.Made, err error) {
+	try := func(ctx context.Context) (schedule.Made, error) {
+		maker.Serial = serial // which Make uses up
+		return maker.Make(ctx, ranking)
+	}
+	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	if !maker.Hurry && s.kernel.Compare() != nil {
+		defer context.AfterFunc(ctx, cancel)()
+	}
+	made, err = try(within)
+	if loss, ok := errors.AsType[kernels.Loss](err); ok && loss.Lost() { // once: a machine that is not back soon ends the run
+		made, err = try(within)
+	}
+	if err != nil && within.Err() != nil {
+		maker.Hurry = true
+		made, err = try(context.WithoutCancel(ctx))
+	}
+	return made, err
+}
+
+// baselineWithin evaluates the baseline, and gives up when the wall budget is spent: a slow reference could take far longer.
 func (s *Session) baselineWithin(ctx context.Context, o Work) (kernels.Baseline, error) {
 	if o.Budget.Wall > 0 && !s.simulated() {
 		return s.kernel.BaselineWithin(ctx, s.settings.CheckSeed, o.Began, o.Budget.Wall)

@@ -1,9 +1,11 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tune/kernels"
@@ -76,5 +78,42 @@ func TestMeasurable(t *testing.T) {
 		if !slices.Equal(names, c.names) || !slices.Equal(without, c.without) || said != c.err {
 			t.Errorf("%q and the goals %q: %q without %q, %v", c.asked, c.goals, names, without, err)
 		}
+	}
+}
+
+// TestExamine: a kernel that is slow to examine takes no longer than the wall budget, or examineLeast. What is found counts in any case, and so does an
+// interrupt.
+func TestExamine(t *testing.T) {
+	fault := errors.New("a fault")
+	for _, c := range []struct {
+		wall, takes, stopped, want time.Duration
+		err                        error
+	}{
+		{time.Minute, 0, 0, 0, fault},
+		{time.Minute, 59 * time.Second, 0, 59 * time.Second, fault},
+		{time.Minute, time.Hour, 0, time.Minute, nil},
+		{time.Second, time.Hour, 0, examineLeast, nil},
+		{time.Minute, time.Hour, 2 * time.Second, 2 * time.Second, context.Canceled},
+		{0, time.Hour, 0, time.Hour, fault},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if c.stopped > 0 {
+				time.AfterFunc(c.stopped, cancel)
+			}
+			s := &Session{kernel: &kernels.Opened{Problem: measuring{traits: kernels.Traits{Examine: func(ctx context.Context) error {
+				select {
+				case <-time.After(c.takes):
+					return fault
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}}}}}
+			began := time.Now()
+			if err := s.examine(ctx, c.wall); !errors.Is(err, c.err) || time.Since(began) != c.want {
+				t.Errorf("%+v: %v after %v", c, err, time.Since(began))
+			}
+		})
 	}
 }

@@ -41,17 +41,17 @@ type Progress struct {
 type Sliced struct {
 	Dir    string // of its run
 	Kernel kernels.Kernel
-	State  tasks.Task // what its slices came to; the caller sets the weight
-	Spent  float64    // seconds of its run
+	State  tasks.Task // how long its slices were and what they found; the caller sets the weight
+	Spent  float64    // seconds that its run has taken
 	Best   string     // the key of its best point; "" while there is none
 }
 
 // Slice says how a slice is carried out.
 type Slice struct {
 	Version string        // of tune
-	Budget  search.Budget // of the whole run: of this slice and those before it
-	Jobs    int
-	// The others are of a run that begins with this slice.
+	Budget  search.Budget // of the whole run: of this slice and all slices before it
+	Jobs    int           // candidates evaluated at once
+	// The fields below matter only for the first slice, which creates the run.
 	Seed    uint64
 	Machine results.Machine
 	Began   time.Time
@@ -59,7 +59,7 @@ type Slice struct {
 	First   func(kernels.Problem) []string // the keys of the points that it evaluates first
 }
 
-// Read learns what earlier sittings found. A run that has not begun has found nothing.
+// Read reads what earlier sittings found. A run that has not begun has found nothing, which is no error.
 func (s *Sliced) Read() error {
 	run, err := results.Read(s.Dir)
 	if results.NotBegun(err) {
@@ -71,10 +71,10 @@ func (s *Sliced) Read() error {
 	return s.learn(run)
 }
 
-// Found reports whether the run has had time.
+// Found reports whether the run has had a slice.
 func (s *Sliced) Found() bool { return len(s.State.Slices) > 0 }
 
-// Evaluations counts what the run has evaluated.
+// Evaluations returns how many evaluations the run has; 0 where it cannot be read.
 func (s *Sliced) Evaluations() int {
 	run, err := results.Read(s.Dir)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Sliced) learn(run *results.Run) error {
 	return nil
 }
 
-// add notes a slice that ended when the run had spent so many seconds.
+// add notes a slice that ended when the run had taken spent seconds and its best cost was best; +Inf for none.
 func (s *Sliced) add(spent, best float64) {
 	s.State.Slices = append(s.State.Slices, tasks.Slice{Spent: max(spent-s.Spent, 1e-3), Best: best})
 	s.Spent = spent
@@ -111,7 +111,7 @@ func (s *Sliced) Search(ctx context.Context, o Slice) error {
 	}
 	report, err := one.Carry(ctx, Work{Budget: o.Budget, Jobs: o.Jobs, Began: time.Now(), SearchOnly: true})
 	if _, slow := errors.AsType[*kernels.SlowBaselineError](err); slow {
-		s.add(o.Budget.Wall.Seconds(), math.Inf(1)) // the next slice is longer by as much
+		s.add(o.Budget.Wall.Seconds(), math.Inf(1)) // a budget counts from the beginning, so the next slice is longer by as much
 		return nil
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Sliced) Search(ctx context.Context, o Slice) error {
 	return s.learn(run)
 }
 
-// session opens the run, or creates it.
+// session opens the run, or creates it with the first slice.
 func (s *Sliced) session(ctx context.Context, o Slice) (*Session, error) {
 	run, recovery, err := results.Open(s.Dir)
 	switch {

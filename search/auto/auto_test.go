@@ -9,10 +9,10 @@ import (
 	"tune/space"
 )
 
-// The suite with a short lead, so that the bandit has most of the evaluations.
+// The suite with a short lead, so that the bandit has most of the evaluations, and a small model.
 func TestConformance(t *testing.T) {
 	searchtest.Conformance(t, "short lead", func(in *space.Space, seed uint64) (search.Strategy, error) {
-		return New(in, seed, Config{Lead: 12, Anneal: true, Evolve: true})
+		return New(in, seed, Config{Lead: 12, Anneal: true, Evolve: true, Pool: 60, Samples: 1})
 	}, searchtest.Paced, searchtest.Dear)
 }
 

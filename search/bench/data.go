@@ -41,6 +41,8 @@ type Data struct {
 type DataSpace struct {
 	Name    string
 	Problem *recorded.Problem
+
+	column *SecondColumn // the only second goal, of a task that Knobs returned; nil for a file, which has those of SecondColumns
 }
 
 // DataReport is how the strategies did.

@@ -179,8 +179,12 @@ func (b Objectives) Run(ctx context.Context) (*ObjectivesReport, error) {
 // tasks makes the tasks of all spaces.
 func (b Objectives) tasks(r *ObjectivesReport) (tasks []*pairTask, err error) {
 	for _, s := range b.Spaces {
-		for _, c := range SecondColumns() {
-			if len(b.Second) > 0 && !slices.Contains(b.Second, c.Name) {
+		columns := SecondColumns()
+		if s.column != nil {
+			columns = []SecondColumn{*s.column}
+		}
+		for _, c := range columns {
+			if s.column == nil && len(b.Second) > 0 && !slices.Contains(b.Second, c.Name) {
 				continue
 			}
 			t := newPairTask(s, c)

@@ -15,10 +15,10 @@
 //
 // [eaopt] provides individuals (genomes with a fitness), populations, and the step from one generation to the next. Its
 // generational model chooses couples by tournament, crosses a share of them, and mutates a share of the children. It calls the
-// operators of the genome, which are in this package because they depend on the parameters. This package also has:
+// operators of the genome, which are in search/internal/genome because they depend on the parameters. So is the repair of children that
+// cannot be asked for: eaopt knows neither constraints nor the points that were asked for before. This package has:
 //
 //   - Ask and Tell. The loop of eaopt evaluates individuals itself, and ends when one fails.
-//   - The repair of children that cannot be asked. eaopt knows neither constraints nor the points that were asked before.
 //   - Elites and the order of a population. The generational model keeps no individual, and eaopt's sort is not stable.
 //   - Restarts, and learning from points of other strategies.
 //
@@ -99,8 +99,8 @@ type Strategy struct {
 	// era is the best fitness since the last restart; stale counts the generations since it improved.
 	era      float64
 	stale    int
-	restarts int
-	// begun counts the points of the first population that come from Config.Start.
+	restarts int // how often the population was replaced
+	// begun counts the points of the first population, where there is a Config.Start: its points, then the random ones and the mutations.
 	begun int
 }
 
@@ -141,8 +141,9 @@ const (
 	immigrantShare = 3
 )
 
-// newcomer returns a point of a new population. The first population begins with Config.Start; then random points and mutations of
-// these alternate.
+// newcomer returns a point of a new population, when there are not enough individuals for a tournament. The first population begins with
+// Config.Start; then random points and mutations of Config.Start alternate. Without Config.Start, once a point has succeeded, and in later
+// populations it is an immigrant.
 func (e *Strategy) newcomer() (space.Point, bool) {
 	for e.begun < len(e.cfg.Start) {
 		point := e.cfg.Start[e.begun]
@@ -163,7 +164,7 @@ func (e *Strategy) newcomer() (space.Point, bool) {
 	return e.breed.Unseen(ordinals)
 }
 
-// immigrant returns a point of a later population.
+// immigrant returns a random point or, in every other population, a strong mutation of the best point of the run.
 func (e *Strategy) immigrant() (space.Point, bool) {
 	if e.restarts%2 == 0 || e.best.Genome == nil {
 		return e.breed.Fresh.Draw()

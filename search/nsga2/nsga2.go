@@ -1,11 +1,14 @@
 // Package nsga2 is NSGA-II (Deb, Pratap, Agarwal and Meyarivan, "A fast and elitist multiobjective genetic algorithm: NSGA-II", 2002) over
 // the points of a space, for searches with several goals:
 //
-//  1. The first population consists of random points.
+//  1. The first generation consists of random points, and is larger than the later ones.
 //  2. Each generation ranks parents and children together: first by front (points that no other dominates, those that only these dominate,
 //     and so on), then by crowding (how far the neighbours on the same front are apart, over all goals: the farther the better). The best
-//     half are the next parents. So the whole front is kept while it fits, and spreads.
+//     are the next parents: as many as a generation has points, or the whole first front where that is more, up to a bound.
 //  3. Parents are chosen by tournaments of two, whose winner has the better rank. They are crossed and mutated as in package evolve.
+//
+// The paper has generations of 100 points, as many parents, and budgets of 25,000 evaluations. Budgets here are some hundreds: small
+// generations learn earlier, and without the larger first one they would learn from too little.
 //
 // Failed points, and points that lack a number that is a goal, come last. With one goal, the ranks are the order of the costs.
 //
@@ -30,12 +33,12 @@ import (
 
 // Config holds the hyper-parameters. Zero values take the defaults.
 type Config struct {
-	Population int     // points of a generation; default 24, at least 4
+	Population int     // points of a generation after the first; default 8, at least 4
 	Crossover  float64 // share of couples that are crossed; default 0.9
-	Mutation   float64 // expected parameters that a mutation changes; default 1.5
+	Mutation   float64 // expected parameters that a mutation changes; default 1
 	// Goals are what is minimised or maximised; none mean the cost alone.
 	Goals space.Goals
-	// Start are the first points of the first population.
+	// Start are the first points of the first generation.
 	Start []space.Point
 	// Fresh holds the points that were not asked for yet, where several strategies share it; nil for one of its own.
 	Fresh *search.Fresh
@@ -44,14 +47,23 @@ type Config struct {
 // Constants are the hyper-parameters that users may set, with their defaults and ranges.
 func Constants() constant.Table[Config] {
 	return constant.Table[Config]{
-		constant.NewInt("population", "points of a generation", 24, 4, 10000, func(c *Config) *int { return &c.Population }),
+		constant.NewInt("population", "points of a generation after the first, which has three times as many", 8, 4, 10000, func(c *Config) *int { return &c.Population }),
 		constant.NewFloat("crossover", "share of couples that are crossed", 0.9, 0.01, 1, func(c *Config) *float64 { return &c.Crossover }),
-		constant.NewFloat("mutation", "expected parameters that a mutation changes", 1.5, 1, 1000, func(c *Config) *float64 { return &c.Mutation }),
+		constant.NewFloat("mutation", "expected parameters that a mutation changes", 1, 1, 1000, func(c *Config) *float64 { return &c.Mutation }),
 	}
 }
 
 // Validate reports hyper-parameters that make no sense.
 func (c Config) Validate() error { return Constants().Settle("nsga2", &c) }
+
+// The first generation has firstShare times as many points as the others, and there are at most mostParents times as many parents. The
+// figures are the hypervolumes of docs/design/objectives.md after 100, 200 and 500 evaluations, whose standard errors are from .006 to .014:
+//
+//	generations of 24, 24 parents, 1.5 mutations (version 1)    .475 .693 .888
+//	generations of  8,  8 parents, 1 mutation, the first of 24  .630 .805 .908
+//	the same with up to 32 parents                              .636 .808 .913
+//	generations of 12, 12 to 48 parents, the first of 24        .586 .786 .901
+const firstShare, mostParents = 3, 4
 
 // unmutated is the share of crossed children that do not mutate.
 const unmutated = 0.3
@@ -74,7 +86,8 @@ type Strategy struct {
 	breed   *genome.Breed
 	model   eaopt.Model // makes the next generation
 	parents []member    // the best first
-	begun   int         // points of the first population that come from Config.Start
+	asked   int         // points of the first generation
+	begun   int         // those of Config.Start that were considered
 }
 
 // member is a point of the population.
@@ -86,8 +99,10 @@ type member struct {
 // Ask returns the next generation.
 func (n *Strategy) Ask(p space.Progress) []space.Proposal {
 	const least = 3 // for a tournament of two, whose winner needs a mate
-	if len(n.parents) < least {
-		return search.Take(n.cfg.Population, p, n.newcomer)
+	if missing := firstShare*n.cfg.Population - n.asked; missing > 0 || len(n.parents) < least {
+		out := search.Take(max(missing, least), p, n.newcomer)
+		n.asked += len(out)
+		return out
 	}
 	children := eaopt.Population{RNG: n.breed.Old}
 	for _, m := range n.parents {
@@ -108,7 +123,7 @@ func (n *Strategy) Ask(p space.Progress) []space.Proposal {
 	})
 }
 
-// newcomer returns a point of the first population.
+// newcomer returns a point of the first generation.
 func (n *Strategy) newcomer() (space.Point, bool) {
 	for n.begun < len(n.cfg.Start) {
 		point := n.cfg.Start[n.begun]
@@ -133,23 +148,27 @@ func (n *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 		}
 		all = append(all, m)
 	}
-	all = ranked(all)
-	n.parents = all[:min(len(all), n.cfg.Population)]
+	all, front := ranked(all)
+	n.parents = all[:min(len(all), max(n.cfg.Population, min(front, mostParents*n.cfg.Population)))]
 	for i := range n.parents {
 		n.parents[i].Fitness = float64(i)
 	}
 }
 
-// ranked returns members by front, and on each by crowding; those that are alike in both stay in their order. Failed ones come last.
-func ranked(all []member) []member {
-	out := make([]member, 0, len(all))
+// ranked returns members by front, and on each by crowding; those that are alike in both stay in their order. Failed ones come last. first
+// is how many are on the first front.
+func ranked(all []member) (out []member, first int) {
+	out = make([]member, 0, len(all))
 	var right []member
 	for _, m := range all {
 		if m.values != nil {
 			right = append(right, m)
 		}
 	}
-	for _, front := range fronts(right) {
+	for i, front := range fronts(right) {
+		if i == 0 {
+			first = len(front)
+		}
 		crowd := crowding(right, front)
 		order := make([]int, len(front))
 		for i := range order {
@@ -165,7 +184,7 @@ func ranked(all []member) []member {
 			out = append(out, m)
 		}
 	}
-	return out
+	return out, first
 }
 
 // fronts returns the indices of members by front: the fast non-dominated sort of the paper.

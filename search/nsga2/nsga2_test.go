@@ -147,7 +147,10 @@ func TestRanks(t *testing.T) {
 	if want := []float64{math.Inf(1), 0.4 + 0.9, 0.9 + 0.5, math.Inf(1)}; !slices.EqualFunc(got, want, func(a, b float64) bool { return a == b || math.Abs(a-b) < 1e-12 }) {
 		t.Errorf("crowding is %v, want %v", got, want)
 	}
-	order := ranked(line)
+	order, first := ranked(line)
+	if first != 4 {
+		t.Errorf("the first front has %d points, want 4", first)
+	}
 	if order[4].values != nil || order[2].values[0] != 4 || order[3].values[0] != 1 {
 		t.Errorf("ranked are %v", order)
 	}

@@ -228,7 +228,7 @@ func (a *asker) exhausted() {
 	a.t.Helper()
 	a.run(0)
 	n := 0
-	for p := range a.in.All() {
+	for _, p := range every(a.in) {
 		if n++; !a.seen[fmt.Sprint(p.Key(), 0)] {
 			a.t.Fatalf("space %s, %s: it stops without having asked %q", a.in.Name(), a.land.name, p)
 		}

@@ -35,6 +35,9 @@ func TestFirst(t *testing.T) {
 	sourced := h
 	sourced.Sources = []space.Source{measured(in, 40)}
 	for _, s := range strategies.Table() {
+		if dear(s.Name) {
+			s = parse(t, s.Name+":pool=60,samples=1")
+		}
 		for name, hints := range map[string]strategies.Hints{"": h, " from a source": sourced} {
 			for _, levels := range []int{0, 1} {
 				run := func(evaluations int) []string {

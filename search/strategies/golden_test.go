@@ -214,8 +214,8 @@ func TestGolden(t *testing.T) {
 			t.Run("traces", func(t *testing.T) {
 				for i, what := range all {
 					for j, seed := range l.seeds {
-						if j > 0 && dear(what.name) && !stress && !*update {
-							break
+						if (j > 0 && dear(what.name) || l.name == "words" && what.name == "surrogate") && !stress && !*update {
+							break // the model asks the first 150 points of auto too
 						}
 						t.Run(fmt.Sprintf("%s/seed=%d", what.name, seed), func(t *testing.T) {
 							t.Parallel()

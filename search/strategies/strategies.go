@@ -93,7 +93,7 @@ func (s Strategy) New(in *space.Space, seed uint64, h Hints) (search.Strategy, e
 }
 
 // Make makes the strategy of a run, which asks for the points of h.First before all others. Where the problem has cheap fidelities, a
-// batch is scored at these first. Of cheap, Levels and Blind are to be set.
+// batch is scored at these first. The caller sets Levels and Blind of cheap, which say what these scores see: see halving.Config.
 func (e Strategy) Make(s *space.Space, seed uint64, h Hints, cheap halving.Config) (search.Strategy, error) {
 	inside := h
 	inside.Start = slices.Clone(h.First)
@@ -208,7 +208,7 @@ func Table() []Strategy {
 			Name: "swarm", Version: 1, Doc: "particle swarm over ordinals: each is drawn to its own best and the best of all",
 		}, swarm.Constants(), warmed(swarm.New, func(c *swarm.Config, start []space.Point, fresh *search.Fresh) { c.Start, c.Fresh = start, fresh })),
 		entry(Strategy{
-			Name: "nsga2", Version: 1, Several: true, Doc: "NSGA-II, a genetic algorithm for several objectives: ranks by front and by crowding",
+			Name: "nsga2", Version: 2, Several: true, Doc: "NSGA-II, a genetic algorithm for several objectives: ranks by front and by crowding",
 		}, nsga2.Constants(), func(s *space.Space, seed uint64, h Hints, c nsga2.Config) (search.Strategy, error) {
 			goals := h.Goals
 			return warmed(nsga2.New, func(c *nsga2.Config, start []space.Point, fresh *search.Fresh) {
@@ -241,6 +241,12 @@ func Lookup(name string) (Strategy, error) {
 		if s.Name == name {
 			return s, nil
 		}
+	}
+	if first, rest, several := strings.Cut(name, ","); several && slices.Contains(Names(), first) {
+		if strings.Contains(rest, "=") {
+			return Strategy{}, fmt.Errorf("unknown strategy %q: constants follow a colon: write %s:%s", name, first, rest)
+		}
+		return Strategy{}, fmt.Errorf("unknown strategy %q: a run has one: write %s", name, first)
 	}
 	return Strategy{}, fmt.Errorf("unknown strategy %q: want %s%s", name, strings.Join(Names(), ", "), space.DidYouMean(name, Names()))
 }

@@ -3,6 +3,7 @@ package surrogate
 import (
 	"math"
 	"slices"
+	"sync"
 )
 
 // process is a Gaussian process of mean 0 and variance 1 over feature vectors (Rasmussen and Williams, "Gaussian
@@ -32,6 +33,7 @@ func split(theta []float64) hyper {
 }
 
 func newProcess(group []int, h hyper) *process {
+	fillMatern()
 	g := &process{group: group, alone: len(group) == len(h.weight), parts: additive / float64(max(len(h.weight), 1)), noise: math.Exp(h.noise)}
 	for _, k := range group {
 		g.scale = append(g.scale, math.Exp(h.weight[k]/2))
@@ -108,19 +110,22 @@ const (
 	maternLast  = (1023 + 7) << 7
 )
 
-var maternTable = func() (t [maternLast - maternFirst]struct{ at, slope float64 }) {
+var maternTable [maternLast - maternFirst]struct{ at, slope float64 }
+
+// fillMatern computes the table for the first process, and not when the program starts: workers are started by the hundred.
+var fillMatern = sync.OnceFunc(func() {
 	exact := func(squared float64) float64 {
 		r := math.Sqrt(5 * squared)
 		return (1 + r + r*r/3) * math.Exp(-r)
 	}
+	t := &maternTable
 	for i := range t {
 		a := math.Float64frombits(uint64(maternFirst+i) << maternShift)
 		b := math.Float64frombits(uint64(maternFirst+i+1) << maternShift)
 		t[i].slope = (exact(b) - exact(a)) / (b - a)
 		t[i].at = exact(a) - t[i].slope*a
 	}
-	return t
-}()
+})
 
 func squared(a, b []float64) float64 {
 	sum := 0.0

@@ -7,6 +7,7 @@ import (
 
 // TestMatern: the table is near the definition, and has no step at its ends.
 func TestMatern(t *testing.T) {
+	fillMatern()
 	if v := matern(0); v != 1 {
 		t.Errorf("at 0 it is %v", v)
 	}

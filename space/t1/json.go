@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"tune/internal/plain"
 	"tune/space"
 )
 
@@ -109,7 +110,7 @@ func (t *tree) token() (json.Token, error) {
 	}
 	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
 		line := 1 + bytes.Count(t.data[:min(int(at.Offset), len(t.data))], []byte("\n"))
-		return nil, fmt.Errorf("line %d: %w", line, err)
+		return nil, fmt.Errorf("line %d: %s", line, plain.NotJSON(t.data, err))
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("the document ends too early")

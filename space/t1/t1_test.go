@@ -117,7 +117,8 @@ func TestReadErrors(t *testing.T) {
 	for _, test := range []struct{ name, old, new, want string }{
 		{"empty", small, " ", "the file is empty"},
 		{"cut", small, small[:200], "line 6: the document ends too early"},
-		{"syntax", `"Default": 2,`, `"Default": 2`, "line 5: "},
+		{"syntax", `"Default": 2,`, `"Default": 2`, `line 5: a comma is missing before "`},
+		{"comment", `"Default": 2,`, `"Default": 2, // two`, "line 5: JSON has no comments: leave it out"},
 		{"twice", `"Note": "kept"`, `"Name": "z"`, `line 5: field "Name" is given twice`},
 		{"after", `1e400]}` + "\n}", `1e400]}` + "\n} {}", "something follows"},
 		{"array", small, "[]", "line 1: file: this is an array, not an object"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tune"
 	"tune/internal/trust/corpus"
@@ -34,6 +35,7 @@ func TestQuick(t *testing.T) {
 	for _, e := range entries {
 		t.Run(e.Name, func(t *testing.T) {
 			e.Repeat = 1                     // what happens by chance only, make trust tries more often
+			e.Final = time.Second            // what make trust measures longer
 			l, err := Try(t.Context(), e, 1) // what a busy machine does to times is no error here
 			if err != nil {
 				t.Fatal(err)
@@ -168,7 +170,8 @@ func TestSelected(t *testing.T) {
 	}
 	for _, class := range []corpus.Class{corpus.SkipsWork, corpus.HidesTime, corpus.HarmsOthers, corpus.Honest} {
 		has := func(e corpus.Entry) bool { return e.Class == class }
-		if !slices.ContainsFunc(all, has) || !slices.ContainsFunc(quick, has) {
+		// Three points of each entry are honest.
+		if !slices.ContainsFunc(all, has) || !slices.ContainsFunc(quick, has) && class != corpus.Honest {
 			t.Errorf("no entry of the class %q", class)
 		}
 	}

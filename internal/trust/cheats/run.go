@@ -75,20 +75,24 @@ func variantOf(key string) string {
 const childName = "trust-entry"
 
 // IsChild reports whether this process is to run one entry; Main does it.
-func IsChild() bool { return len(os.Args) == 5 && os.Args[1] == childName }
+func IsChild() bool { return len(os.Args) == 6 && os.Args[1] == childName }
 
-// Main runs the entry that the arguments name, in the directory that they name, within the budget that they name, and writes
-// what it came to into that directory.
+// Main runs the entry that the arguments name, in the directory that they name, within the budget and with the final measurement that they
+// name, and writes what it came to into that directory.
 func Main() {
-	if err := child(os.Args[2], os.Args[3], os.Args[4]); err != nil {
+	if err := child(os.Args[2], os.Args[3], os.Args[4], os.Args[5]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-func child(name, dir, wall string) error {
+func child(name, dir, wall, last string) error {
 	budget, err := time.ParseDuration(wall)
+	if err != nil {
+		return err
+	}
+	final, err := time.ParseDuration(last)
 	if err != nil {
 		return err
 	}
@@ -100,7 +104,7 @@ func child(name, dir, wall string) error {
 	if err != nil {
 		return err
 	}
-	f := tuneIt(context.Background(), config, filepath.Join(dir, "run"), budget)
+	f := tuneIt(context.Background(), config, filepath.Join(dir, "run"), budget, final)
 	if flags := entries[0].Truth; flags != "" {
 		if f.Truth, err = timeOutside(context.Background(), dir, strings.Fields(flags)); err != nil {
 			return err
@@ -114,7 +118,7 @@ func child(name, dir, wall string) error {
 }
 
 // tuneIt runs the kernel of a file as tune run would, and reads what is there afterwards.
-func tuneIt(ctx context.Context, config, dir string, wall time.Duration) (f found) {
+func tuneIt(ctx context.Context, config, dir string, wall, final time.Duration) (f found) {
 	fail := func(err error) found { f.Err = err.Error(); return f }
 	k, err := user.Load(config)
 	if err != nil {
@@ -131,7 +135,7 @@ func tuneIt(ctx context.Context, config, dir string, wall time.Duration) (f foun
 	}
 	report, err := tune.Run(ctx, tune.Options{
 		Kernel: k, Shape: shape, Strategy: "grid", Seed: 1, Dir: dir, Jobs: 1,
-		Budget: search.Budget{Wall: wall, Evaluations: len(variants)},
+		Budget: search.Budget{Wall: wall, Evaluations: len(variants)}, Final: final,
 	})
 	if err != nil {
 		f.Err = err.Error() // what was recorded before tells which variants are hurt
@@ -228,7 +232,7 @@ func tryWithin(ctx context.Context, e corpus.Entry, dir string, budget time.Dura
 	}
 	limited, cancel := context.WithTimeout(ctx, 4*budget+entryLimit)
 	defer cancel()
-	c := exec.CommandContext(limited, self, childName, e.Name, work, budget.String())
+	c := exec.CommandContext(limited, self, childName, e.Name, work, budget.String(), e.Final.String())
 	c.Env = append(os.Environ(), outsideVariable+"="+outside,
 		fmt.Sprintf("%s=%d", portVariable, server.Addr().(*net.TCPAddr).Port), fmt.Sprintf("%s=%d", memoryVariable, memory.id))
 	// What outlives the process may hold its output open.

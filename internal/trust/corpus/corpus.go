@@ -78,6 +78,8 @@ type Entry struct {
 	Before string `yaml:"before"`
 	// Wall is the budget of its run, with a unit; "" is 8s.
 	Wall string `yaml:"wall"`
+	// Final is how long its final measurement takes; 0 lets the budget decide.
+	Final time.Duration `yaml:"-"`
 }
 
 // Statuses returns the statuses that refuse the entry.

@@ -15,7 +15,7 @@ func TestPerPoint(t *testing.T) {
 		t.Skip("some tens of thousands of evaluations for each strategy")
 	}
 	for _, s := range strategies.Table() {
-		evaluations := 20_000
+		evaluations := long * 10_000
 		levels := []int{0} // the wrapper for fidelities is the same for each
 		switch s.Name {
 		case "grid": // it needs more, because its set of points grows by doubling
@@ -48,8 +48,8 @@ func perPoint(strategy string) int64 {
 
 const (
 	model                = 8 << 20
-	autoEvaluations      = 6_000
-	surrogateEvaluations = 1_200
+	autoEvaluations      = long * 3_000
+	surrogateEvaluations = long * 600
 )
 
 // TestLimits: a limit that is passed is an error.

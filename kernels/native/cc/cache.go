@@ -59,6 +59,9 @@ func unusable(err error) error {
 	if runtime.GOOS == "darwin" {
 		variable = "HOME"
 	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = fmt.Errorf("%s: %w", p.Path, p.Err)
+	}
 	return fmt.Errorf("%w: %w: set %s to a folder that can be written", ErrCache, err, variable)
 }
 
@@ -166,7 +169,11 @@ func (c *cache) evict() error {
 		if total <= c.max || now.Sub(o.ModTime()) < young {
 			break
 		}
-		if err := os.Remove(filepath.Join(c.dir, o.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		path := filepath.Join(c.dir, o.Name())
+		if used, err := os.Lstat(path); err == nil && now.Sub(used.ModTime()) < young {
+			continue // somebody has found it since the list was made
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		total -= o.Size()

@@ -190,6 +190,20 @@ func TestLacks(t *testing.T) {
 	}
 }
 
+// TestFirstErrors: what a linker misses is told, and not only that it failed.
+func TestFirstErrors(t *testing.T) {
+	const missing = "/usr/bin/ld: cannot find -lnone: No such file or directory"
+	for text, want := range map[string]string{
+		missing + "\ncollect2: error: ld returned 1 exit status":                              missing + "; collect2: error: ld returned 1 exit status",
+		"ld.lld: error: none\nclang: error: linker command failed with exit code 1":           "ld.lld: error: none",
+		"k.c: In function f:\nk.c:1:1: error: no\ncollect2: error: ld returned 1 exit status": "k.c:1:1: error: no",
+	} {
+		if got := firstErrors(text); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestLimitReached: where a compiler died of a limit of tune's, the reason says which.
 func TestLimitReached(t *testing.T) {
 	const file, memory = " (tune limits each file that a compiler writes to 256 MiB)", " (tune limits the memory of each process of a compiler to 4 GiB)"
@@ -488,6 +502,25 @@ func TestEviction(t *testing.T) {
 	}
 	if _, err := os.Stat(abandoned); err == nil {
 		t.Error("what a killed compilation left is still there")
+	}
+}
+
+// TestCacheDirKeeps: who asks only where the cache is removes nothing from it.
+func TestCacheDirKeeps(t *testing.T) {
+	tc := New(t.TempDir(), compilers(t))
+	so, err := tc.Build(t.Context(), "c", numbered(1), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(so, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(tc.cache.dir, tc.compilers).CacheDir(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(so); err != nil {
+		t.Error(err)
 	}
 }
 

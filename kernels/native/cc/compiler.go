@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -51,32 +52,27 @@ var Names = []string{"gcc", "clang"}
 func Find(ctx context.Context) ([]Compiler, error) {
 	var found []Compiler
 	var broken []error
-	try := func(command string) bool {
-		path, err := exec.LookPath(command)
-		if err != nil {
+	try := func(asked answer) bool {
+		c, err := asked()
+		switch {
+		case err != nil:
+			broken = append(broken, fmt.Errorf("%s: %w", c.Path, err))
 			return false
-		}
-		if path, err = filepath.Abs(path); err != nil {
+		case c.Path == "":
 			return false
+		case !slices.ContainsFunc(found, func(other Compiler) bool { return other.Name == c.Name }):
+			found = append(found, c)
 		}
-		name := filepath.Base(command)
-		if slices.ContainsFunc(found, func(c Compiler) bool { return c.Name == name }) {
-			return true
-		}
-		v, err := version(ctx, path)
-		if err != nil {
-			broken = append(broken, fmt.Errorf("%s: %w", path, err))
-			return false
-		}
-		found = append(found, Compiler{name, path, v})
 		return true
 	}
-	if named := os.Getenv("CC"); named != "" && !try(named) {
+	if named := os.Getenv("CC"); named != "" && !try(ask(ctx, named)) {
 		return nil, cmp.Or(ctx.Err(), because(namedError(named), broken))
 	}
-	gcc, clang := try(Names[0]), try(Names[1])
-	if !gcc && !clang && len(found) == 0 {
-		try("cc")
+	// A compiler takes some hundredths of a second to say its version, so that both are asked at the same time.
+	gcc, clang := ask(ctx, Names[0]), ask(ctx, Names[1])
+	hasGCC, hasClang := try(gcc), try(clang)
+	if !hasGCC && !hasClang && len(found) == 0 {
+		try(ask(ctx, "cc"))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -85,6 +81,29 @@ func Find(ctx context.Context) ([]Compiler, error) {
 		return nil, because(ErrNone, broken)
 	}
 	return found, nil
+}
+
+// answer waits for what a command says that may be a compiler: the path is "" where there is no such command, and an error says why it is
+// no compiler.
+type answer func() (Compiler, error)
+
+// ask asks a command for its version, on another goroutine.
+func ask(ctx context.Context, command string) answer {
+	path, err := exec.LookPath(command)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return func() (Compiler, error) { return Compiler{}, nil }
+	}
+	said := make(chan error, 1)
+	c := Compiler{Name: filepath.Base(command), Path: path}
+	go func() {
+		var err error
+		c.Version, err = version(ctx, path)
+		said <- err
+	}()
+	return sync.OnceValues(func() (Compiler, error) { err := <-said; return c, err })
 }
 
 // version asks a compiler for its version.

@@ -70,6 +70,7 @@ type flight struct {
 
 // CacheDir returns the directory of the cache, which it creates where there is none.
 func (t *Toolchain) CacheDir() (string, error) {
+	t.setLimits()
 	err := t.cache.prepare()
 	return t.cache.dir, err
 }
@@ -78,6 +79,14 @@ func (t *Toolchain) CacheDir() (string, error) {
 // user's cache.
 func New(dir string, compilers []Compiler) *Toolchain {
 	return &Toolchain{cache: cache{dir: dir}, compilers: slices.Clone(compilers), flights: map[string]*flight{}}
+}
+
+// setLimits sets the limits before the first use.
+func (t *Toolchain) setLimits() {
+	t.once.Do(func() {
+		t.slots = make(chan struct{}, or(t.Jobs, runtime.NumCPU()))
+		t.cache.max = or(t.MaxBytes, defaultMaxBytes)
+	})
 }
 
 // Compilers returns the compilers, the preferred one first.
@@ -129,10 +138,7 @@ func (t *Toolchain) BuildWithin(ctx context.Context, limit time.Duration, lang, 
 	if _, ok := extensions[lang]; !ok {
 		return "", fmt.Errorf("cc: unknown language %q: want c or c++", lang)
 	}
-	t.once.Do(func() {
-		t.slots = make(chan struct{}, or(t.Jobs, runtime.NumCPU()))
-		t.cache.max = or(t.MaxBytes, defaultMaxBytes)
-	})
+	t.setLimits()
 	u := unit{lang: lang, text: text, compiler: c, flags: flags, limit: or(limit, defaultTimeout)}
 	id := u.hash(text) + u.limit.String() // callers with different limits do not wait for each other
 
@@ -453,7 +459,9 @@ func firstErrors(text string) string {
 		if len(line) > width {
 			line = strings.ToValidUTF8(line[:width], "") + " …"
 		}
-		if strings.Contains(line, "error:") || strings.Contains(line, "undefined reference") || strings.Contains(line, "compiler error") {
+		// That the linker failed says nothing beside its own lines.
+		linked := strings.Contains(line, "ld returned ") || strings.Contains(line, "linker command failed")
+		if !linked && strings.Contains(line, "error:") || strings.Contains(line, "undefined reference") || strings.Contains(line, "compiler error") {
 			lines = append(lines, line)
 		} else {
 			others = append(others, line)

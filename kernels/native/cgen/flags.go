@@ -5,6 +5,7 @@ import (
 
 	"tune/kernels/native"
 	"tune/kernels/threads"
+	"tune/space"
 )
 
 // The values of Flags.Contract.
@@ -85,6 +86,24 @@ func (f Flags) features(isa ISA) []string {
 		out = append(out, "-mprefer-vector-width=512")
 	}
 	return out
+}
+
+// Named returns flags that name the features of a machine where others stand for all that it has.
+func Named(flags []string, m native.Machine) []string {
+	at := slices.Index(flags, "-march=native")
+	if at < 0 {
+		return flags
+	}
+	return slices.Replace(slices.Clone(flags), at, at+1, FeatureFlags(m)...)
+}
+
+// Linked returns a spec whose code is that of another, with flags that name what it needs: see Named.
+func Linked(spec native.Spec, m native.Machine) native.Spec {
+	return native.Linked(spec, func(p space.Point) (native.Source, error) {
+		src, err := spec.Generate(p)
+		src.Flags = Named(src.Flags, m)
+		return src, err
+	})
 }
 
 // FeatureFlags returns flags that name the features of a machine, which stand for -march=native in code that has to say what it needs.

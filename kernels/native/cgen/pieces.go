@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"sync"
 	"text/template"
 )
 
@@ -15,21 +16,24 @@ import (
 //	static void give_back(struct scratch_small *small, void *memory);
 //
 // memory of a call, which is kept between calls unless it is small; it needs <stdint.h> and <stdlib.h>. Calls may overlap.
-type Pieces struct{ t *template.Template }
+type Pieces struct{ parsed func() *template.Template }
 
 //go:embed c/*.c.tmpl
 var sharedPieces embed.FS
 
-// ParsePieces parses embedded template files. It panics if one is malformed, because they are part of the program.
+// ParsePieces returns the pieces in embedded template files. They are parsed when the first is written, because most processes write none;
+// that panics if a file is malformed, because they are part of the program.
 func ParsePieces(files fs.FS, names ...string) *Pieces {
-	t := template.New("").Funcs(template.FuncMap{"vector": Vector, "memory": Memory})
-	t = template.Must(t.ParseFS(sharedPieces, "c/*.c.tmpl"))
-	return &Pieces{template.Must(t.ParseFS(files, names...))}
+	return &Pieces{sync.OnceValue(func() *template.Template {
+		t := template.New("").Funcs(template.FuncMap{"vector": Vector, "memory": Memory})
+		t = template.Must(t.ParseFS(sharedPieces, "c/*.c.tmpl"))
+		return template.Must(t.ParseFS(files, names...))
+	})}
 }
 
 // write executes a template. It panics on failure, because template and data are both part of the program.
 func (p *Pieces) write(to io.Writer, name string, data any) {
-	if err := p.t.ExecuteTemplate(to, name, data); err != nil {
+	if err := p.parsed().ExecuteTemplate(to, name, data); err != nil {
 		panic(fmt.Sprintf("cgen: %v", err))
 	}
 }

@@ -233,3 +233,12 @@ func TestTiles(t *testing.T) {
 		}
 	}
 }
+
+// TestTileBlock: a block of A takes half a MiB at most, where 32 rows do not take more, and has 512 rows at most.
+func TestTileBlock(t *testing.T) {
+	for rowBytes, want := range map[int]int{64: 512, 1024: 512, 1025: 256, 4096: 128, 8192: 64, 1 << 20: 32} {
+		if got := cgen.TileBlock(rowBytes); got != want {
+			t.Errorf("rows of %d bytes: %d in a block, want %d", rowBytes, got, want)
+		}
+	}
+}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +68,112 @@ func Linked(t *testing.T, spec native.Spec, p space.Point, as LinkedAs) {
 	}
 	if _, err := one.Verify(buffers); err != nil {
 		t.Errorf("%s: in a program: %v", p, err)
+	}
+}
+
+// Linker is a spec whose code programs can call at any shape.
+type Linker interface {
+	native.Spec
+	native.Linker
+}
+
+// Linkage checks what a family says of its code for libraries, at several shapes that of makes specs of. The code of the presets of the first
+// one and the plain form are right at all of them, with arguments in the layout of the code. What the linkage says of the sizes of arrays is
+// true of the baseline's. The plain form needs no features, and the flags of the others name theirs.
+func Linkage[S Linker](t *testing.T, of func(shape string) S, shapes ...string) {
+	t.Helper()
+	spec := of(shapes[0])
+	l := spec.Linkage()
+	if l.About == "" || len(l.Buffers) != len(l.Extents) || l.Contents != nil && len(l.Contents) != len(l.Buffers) {
+		t.Errorf("the linkage is incomplete: %+v", l)
+	}
+	if needs := native.NeedsOf(l.Plain.Flags); len(needs) > 0 || slices.Contains(l.Plain.Flags, "-march=native") {
+		t.Errorf("the plain form needs %v: %v", needs, l.Plain.Flags)
+	}
+	var sources []native.Source // of the presets
+	for i, preset := range spec.Presets() {
+		source, err := spec.Linked().Generate(preset.Point)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(source.Flags, "-march=native") || i == 0 && slices.Equal(source.Flags, l.Plain.Flags) {
+			t.Errorf("%s: the flags %v name no features", preset.Name, source.Flags)
+		}
+		sources = append(sources, Quick(source))
+	}
+	checkLayouts(t, spec)
+	for _, shape := range shapes {
+		other := of(shape)
+		linked, problem := other.Linked(), Problem(t, other.Linked())
+		checkExtents(t, other)
+		if err := problem.Adopt(Quick(l.Plain), other.Presets()[0].Point).Check(t.Context(), 3); err != nil {
+			t.Errorf("plain at %s: %v", shape, err)
+		}
+		for i, source := range sources {
+			name := spec.Presets()[i].Name
+			point, err := problem.PointOf(source)
+			if err != nil {
+				t.Fatalf("%s at %s: %v", name, shape, err)
+			}
+			taken, err := linked.Generate(point)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (taken.Pack == nil) != (source.Pack == nil) || taken.Pack != nil && taken.Pack.Name != source.Pack.Name {
+				t.Errorf("%s at %s: the layout is %+v, want %+v", name, shape, taken.Pack, source.Pack)
+			}
+			if err := problem.Adopt(source, point).Check(t.Context(), 3); err != nil {
+				t.Errorf("%s at %s: %v", name, shape, err)
+			}
+		}
+	}
+}
+
+// checkLayouts finds a point for the layout of each of some random points.
+func checkLayouts(t *testing.T, spec Linker) {
+	t.Helper()
+	problem, r := Problem(t, spec.Linked()), rand.New(rand.NewPCG(5, 6))
+	for range 40 {
+		p, err := spec.Space().Sample(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := problem.Source(p)
+		if err != nil {
+			continue // the generator refuses it
+		}
+		other, err := problem.PointOf(source)
+		if err != nil {
+			t.Errorf("%s: %v", p, err)
+			continue
+		}
+		if found, err := problem.Source(other); err != nil || source.Pack != nil && (found.Pack == nil || found.Pack.Name != source.Pack.Name) {
+			t.Errorf("%s: the layout of %s is %+v, %v, want %+v", p, other, found.Pack, err, source.Pack)
+		}
+	}
+}
+
+// checkExtents compares the sizes that a linkage gives to arrays with those of the baseline's case.
+func checkExtents(t *testing.T, spec Linker) {
+	t.Helper()
+	cases, err := spec.Cases(t.Context(), spec.Presets()[0].Point, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, l := cases[0], spec.Linkage()
+	sizes := map[string]int64{"": 1}
+	for i, d := range l.Dims {
+		sizes[d.Name] = one.Dims[i]
+	}
+	for i, e := range l.Extents {
+		count := sizes[e.Rows] * sizes[e.Cols]
+		if e.Count != nil {
+			count = e.Count(one.Dims)
+		}
+		width := map[string]int64{"float": 4, "int32_t": 4, "uint16_t": 2, "uint8_t": 1, "int8_t": 1}[strings.Trim(strings.TrimPrefix(l.Buffers[i].Type, "const "), " *")]
+		if got := int64(one.Buffers[i].Bytes()); got != width*count {
+			t.Errorf("%s: array %s has %d bytes, and %d elements of %d by its extent", one.Name, l.Buffers[i].Name, got, count, width)
+		}
 	}
 }
 

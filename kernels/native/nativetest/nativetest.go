@@ -22,6 +22,8 @@ type Options struct {
 	// Beyond is how much an element is made wrong, relative to the right value and to one; 0 means 0.05. It must be above the
 	// spec's tolerance.
 	Beyond float64
+	// Quick compiles the code as the function Quick says. It is for a further shape, beside one whose code is compiled as users do.
+	Quick bool
 	// Host to compile and run on; nil means the one of Host.
 	Host *native.Host
 }
@@ -120,7 +122,7 @@ func (s suite) presets(t *testing.T) {
 // check builds a point and checks it on all seeds.
 func (s suite) check(t *testing.T, p space.Point) error {
 	t.Helper()
-	c, err := s.problem.Build(t.Context(), p)
+	c, err := s.build(t, p)
 	if err == nil {
 		err = kernels.Verify(t.Context(), c, Seeds)
 	}
@@ -128,6 +130,18 @@ func (s suite) check(t *testing.T, p space.Point) error {
 		t.Fatalf("%s: %v", p, err)
 	}
 	return err
+}
+
+func (s suite) build(t *testing.T, p space.Point) (kernels.Candidate, error) {
+	problem, ok := s.problem.(*native.Problem)
+	if !s.o.Quick || !ok {
+		return s.problem.Build(t.Context(), p)
+	}
+	src, err := s.spec.Generate(p)
+	if err != nil {
+		return nil, err
+	}
+	return problem.Wrap(Quick(src), p), nil
 }
 
 // points compile and are right, or are refused by the generator with a reason.

@@ -164,10 +164,7 @@ func atMost(p float64, n int) float64 { return p + 3.1*math.Sqrt(p*(1-p)/float64
 // TestContestAlike: whatever the machine does, programs that are alike are seldom called faster, and so are slower ones. What has
 // chosen a winner would call it faster far more often.
 func TestContestAlike(t *testing.T) {
-	contests := 500
-	if testing.Short() {
-		contests = 300
-	}
+	contests := alikeContests
 	worst := 0.0
 	for _, n := range noises {
 		t.Run(n.name, func(t *testing.T) {
@@ -191,10 +188,7 @@ func TestContestAlike(t *testing.T) {
 
 // TestContestGain: a gain of 3 % is seen.
 func TestContestGain(t *testing.T) {
-	contests := 250
-	if testing.Short() {
-		contests = 200
-	}
+	contests := gainContests
 	for _, n := range noises {
 		t.Run(n.name, func(t *testing.T) {
 			faster, _, chosen := rates(t, n, contests, 0.99, 1.03, 1, 1, 0.97)

@@ -1,7 +1,8 @@
 // Package timing interprets measured times on shared and noisy machines.
 //
 // It measures nothing itself: it plans samples ([Calls], [Sampling]), summarises them ([Summarise]), compares candidates that are
-// measured in turns ([Series], [Pairs]), and reads how busy the machine is ([ReadLoad], [Load.Shares], [Idle]).
+// measured in turns ([Series], [Pairs]), and reads how busy the machine is ([ReadLoad], [Load.Shares], [Idle]). What package native gives
+// to Sampling as one sample is a turn, which it has cut into shorter samples.
 //
 // The two clocks have different errors. The CPU time of a thread is hardly affected by other work, but is sometimes far too low.
 // So a minimum of it must never be used, and times below what the machine can do are dropped. Wall time is affected by

@@ -33,6 +33,7 @@ type arena struct {
 	// variants say, for each set, from which variant most of its inputs come; -1 where that is not reliable; nil before allocate.
 	variants []int
 	parts    map[partsOf][]part // the same for the parts of an input that is mixed, or that changes line by line
+	fresh    map[partsOf][]int  // the contents of the parts of an input that is put together from many
 	place    int                // of the last sample
 	next     int                // the copy that the next call takes
 
@@ -102,22 +103,23 @@ func (w *child) allocate(copies, places int) error {
 		a.sets[i] = unsafe.Add(first, offset)
 	}
 	a.copies, a.places, a.place, a.next, a.variants = copies, places, 0, 0, slices.Repeat([]int{-1}, copies*places)
-	a.parts = map[partsOf][]part{}
+	a.parts, a.fresh = map[partsOf][]part{}, map[partsOf][]int{}
 	return nil
 }
 
 // buffer returns buffer j of a set, counted over all places.
 func (a *arena) buffer(w *child, set, j int) unsafe.Pointer { return a.sets[set*len(w.regions)+j] }
 
-// Types that the harness reads; see HarnessC.
+// Types that the harness reads; see HarnessC. Those of long lists hold addresses in place of pointers: what they point at is outside of
+// Go's heap, and the garbage collector has nothing to look for in them.
 type (
 	operation struct {
-		to   unsafe.Pointer
+		to   uintptr
 		from uintptr
 		size int64
 	}
 	step struct {
-		set unsafe.Pointer
+		set uintptr
 		end int64
 	}
 	stretch struct{ before, steps, after, begin, end int64 }
@@ -132,6 +134,9 @@ type (
 		clock      int64
 		begin, end int64
 		overhead   int64
+		warm       int64
+		waits      int64
+		wall       [2]int64
 	}
 )
 
@@ -201,6 +206,9 @@ func (w *child) prepare(t *timeRequest) error {
 	run.clock = clockThread
 	if t.Wall {
 		run.clock = clockMonotonic
+	}
+	if len(p.of) > 1 && p.of[0].sample < 0 {
+		run.warm = 1
 	}
 	a.requests++
 	w.limitTiming(t)

@@ -51,12 +51,15 @@ type child struct {
 	arena   arena
 	watched bool
 
-	harness  uintptr            // the timing loop; 0 without one
-	nothing  uintptr            // a kernel that does nothing, of the same object
-	pool     [][]unsafe.Pointer // the content of the buffers, by variant
-	whole    int                // the number of variants, the first of the pool, for whole stretches
+	harness  uintptr // the timing loop; 0 without one
+	nothing  uintptr // a kernel that does nothing, of the same object
+	contents int     // the number of variants in the pool
+	whole    int     // how many of them, the first, are for whole stretches
+	offsets  []int   // of the buffers in a variant; -1 for one that is only written
 	poolBase unsafe.Pointer
 	poolSize int
+	walk     walk // through the others
+	stride   int  // bytes from one variant to the next
 	area     evidenceArea
 	evidence unsafe.Pointer // the area in shared memory
 	prepared *prepared      // nil where no timing is prepared
@@ -143,7 +146,7 @@ func (w *child) confine() error {
 	if err := catchFaults(record); err != nil {
 		return err
 	}
-	if err := setLimits(w.order.Limits); err != nil {
+	if err := setLimits(0, w.order.Limits); err != nil {
 		return err
 	}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: openFiles, Max: openFiles}); err != nil {
@@ -337,7 +340,7 @@ func (w *child) mapPool(q poolRequest, fd int) error {
 	if w.poolBase != nil {
 		_ = unix.MunmapPtr(w.poolBase, uintptr(w.poolSize))
 	}
-	w.pool, w.whole, w.poolBase, w.poolSize = nil, q.Whole, nil, q.Size
+	w.contents, w.whole, w.poolBase, w.poolSize = 0, q.Whole, nil, q.Size
 	if err := w.limitMemory(); err != nil {
 		return err
 	}
@@ -346,23 +349,17 @@ func (w *child) mapPool(q poolRequest, fd int) error {
 		w.poolSize = 0
 		return fmt.Errorf("mapping %d bytes of inputs: %w", q.Size, err)
 	}
-	w.poolBase = base
-	for v := range q.Count {
-		var variant []unsafe.Pointer
-		for _, at := range q.Offsets {
-			if at < 0 {
-				variant = append(variant, nil)
-			} else {
-				variant = append(variant, unsafe.Add(base, v*q.Stride+at))
-			}
-		}
-		w.pool = append(w.pool, variant)
-	}
+	w.poolBase, w.stride = base, q.Stride
+	w.walk = newWalk(q.Count, q.Whole)
+	w.contents, w.offsets = q.Count, q.Offsets
 	return nil
 }
 
-// variant returns the content of a buffer.
-func (w *child) variant(v, buffer int) unsafe.Pointer { return w.pool[v][buffer] }
+// variant returns the content of a buffer that is read. It loads nothing that depends on v: of many contents that would hardly ever be in a
+// cache, and plans ask for one at each call.
+func (w *child) variant(v, buffer int) unsafe.Pointer {
+	return unsafe.Add(w.poolBase, v*w.stride+w.offsets[buffer])
+}
 
 // slots returns how many pieces of evidence there is room for.
 func (w *child) slots() int { return w.area.Slots }
@@ -493,7 +490,7 @@ func (w *child) admit(c *caller) (err error) {
 	c.do(func() {
 		c.thread = unix.Gettid()
 		if w.order.Core >= 0 {
-			err = pin(w.order.Core)
+			err = pin(0, w.order.Core)
 		}
 		name := append([]byte(kernelThread), 0)
 		err = errors.Join(err, unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0))

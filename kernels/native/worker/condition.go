@@ -138,10 +138,13 @@ type thread struct {
 // The lines of /proc/PID/status that a candidate could change for the next one. Handlers are compared by the worker.
 var statusLines = []string{"Umask:", "NoNewPrivs:", "CoreDumping:", "THP_enabled:", "Cpus_allowed:", "Mems_allowed:"}
 
-// look returns the outlook of a process.
-func look(pid int) outlook {
-	o := outlook{}
-	folder := "/proc/" + strconv.Itoa(pid) + "/task"
+// look returns the outlook of a process, and whether every thread is in it. The system cuts the list of threads short when one of them
+// ends while it is read. Such a thread is gone when its status is asked for, so fewer threads are found than were counted before.
+func look(pid int) (o outlook, whole bool) {
+	o = outlook{}
+	process := "/proc/" + strconv.Itoa(pid)
+	folder := process + "/task"
+	before, _ := readStat(process + "/stat")
 	for _, name := range names(folder) {
 		tid, err := strconv.Atoi(name)
 		if err != nil {
@@ -161,7 +164,8 @@ func look(pid int) outlook {
 		}
 		o[tid] = t
 	}
-	return o
+	after, _ := readStat(process + "/stat")
+	return o, before.threads == len(o) && after.threads == len(o)
 }
 
 // strangers returns the threads that a candidate has left: those that were not there before. The worker's own runtime may start a

@@ -18,10 +18,11 @@
 //	    candidates have a second filter, which refuses what would outlast the candidate: timers, limits, the working
 //	    folder, the owner of a file's signals, sockets, queues, shared memory of others.
 //
-// [Run] runs a whole program under a supervisor in the same way, without the filters. The supervisor counts the processes that
-// the program starts, and ends it above 1,024. If the program kills the supervisor, this process, which Run makes a child
-// subreaper, inherits the remaining processes and ends them. Where this process has CAP_SYS_ADMIN, as root has, the program
-// cannot signal it.
+// [Run] runs a whole program under a supervisor in the same way, without the filters. The supervisor traces it until its first
+// instruction, to set its limits. Where it may not, and where the program would lose rights such as those of sudo, a third process
+// of the same binary sets them and becomes the program. The supervisor counts the processes that the program starts, and ends it
+// above 1,024. If the program kills the supervisor, this process, which Run makes a child subreaper, inherits the remaining
+// processes and ends them. Where this process has CAP_SYS_ADMIN, as root has, the program cannot signal it.
 //
 // The buffers of a call are in shared memory. Each one is mapped in the worker between two inaccessible guard areas, with its end
 // as close to the guard as an alignment of 64 bytes allows; the rest of the pages holds a pattern that is checked after each

@@ -279,7 +279,8 @@ func TestOthersAreNotPinned(t *testing.T) {
 		return w.Call(t.Context(), []int64{int64(thread)})
 	}
 	of := func(pid int) (last int) {
-		for tid := range look(pid) {
+		threads, _ := look(pid)
+		for tid := range threads {
 			last = max(last, tid)
 		}
 		return last
@@ -569,11 +570,11 @@ func TestUnload(t *testing.T) {
 		pid := w.running.pid
 		w.Unload()
 		w.Unload() // does nothing
-		if ended := w.running == nil; ended != c.ends {
-			t.Errorf("%s: the process has ended: %v", c.name, ended)
-		}
+		// Where code runs on that has been unloaded, the process may end by itself.
 		if c.ends {
 			wantGone(t, pid)
+		} else if w.running == nil {
+			t.Errorf("%s: the process has ended", c.name)
 		}
 	}
 	callGood(t, w, compile(t, "good.c"))

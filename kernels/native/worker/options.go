@@ -102,8 +102,8 @@ type TimeRequest struct {
 	// the first copy into the caches. 0 means 1.
 	Places int
 	// Window is roughly how many calls are timed as one stretch, where a request has at most MostStretches of them. Before each
-	// stretch, inputs take other values of the pool and outputs are damaged. 0 means 1. Stretches of calls on InOut buffers have at
-	// most Copies calls, because each call needs its input.
+	// stretch, inputs take other values of the pool and outputs are damaged. 0 means 1. On InOut buffers, and with several copies,
+	// stretches have at most Copies calls, because each call has its own input.
 	Window int
 	// Sparse changes a line of each KiB of the inputs before a stretch, and not all of them. It is for buffers larger than the caches:
 	// copying them would take longer than the calls, and fill the caches with what was copied.
@@ -114,6 +114,9 @@ type TimeRequest struct {
 	Touch bool
 	// Whole adds at least one call on wholly new inputs, also where only one is timed; see Timing.Whole.
 	Whole bool
+	// Known asks for one call, on exactly one of the variants with a known reference, which is not that of the call before, and for
+	// evidence of it.
+	Known bool
 	// Threads is how many threads a call claims to use; 0 means 1.
 	Threads int
 	// Warm skips the warm-up calls, one on each copy: for calls that were made a moment ago, or calls so long that a first one
@@ -132,7 +135,8 @@ type TimeRequest struct {
 	Limit time.Duration
 }
 
-// MostStretches bounds the stretches of a request that count for samples. A request with more calls has longer ones than it asks for.
+// MostStretches bounds the stretches of a request that count for samples. A request with more calls has longer ones than it asks for,
+// as far as there are copies for them.
 const MostStretches = 4096
 
 // Timing is the result of timed calls. Times are seconds per call.

@@ -37,15 +37,22 @@ type stretchOf struct {
 
 // The amount of changes.
 const (
-	lineBytes    = 64    // the unit that is copied from another variant
-	wordBytes    = 8     // the unit between calls
-	fewBytes     = 512   // up to this size an input is mixed by its elements, because a few lines would be all of it
-	linesFull    = 4     // of each input that is completely new
-	linesCold    = 2     // of each input that is to stay out of the caches, or where there are many inputs
-	damagedWords = 4     // of each output
-	mixedBytes   = 1024  // the least part of an input that is mixed anew, or of which a line changes
-	mostParts    = 16384 // of such an input
-	wholeEach    = 8     // one in so many stretches is followed by a whole one
+	lineBytes    = 64      // the unit that is copied from another variant
+	wordBytes    = 8       // the unit between calls
+	fewBytes     = 512     // up to this size an input is mixed by its elements, because a few lines would be all of it
+	linesFull    = 4       // of each input that is completely new
+	linesCold    = 2       // of each input that is to stay out of the caches, or where there are many inputs
+	damagedWords = 4       // of each output
+	mixedBytes   = 1024    // the least part of an input that is mixed anew, or of which a line changes
+	mostParts    = 16384   // of such an input
+	freshParts   = 16      // of an input that is put together from many contents, at least
+	freshBytes   = 8 << 10 // of such a part at most
+	tinyParts    = 4       // of one that is mixed by its elements
+	manyContents = 32      // from so many on, no content of a whole stretch is used in others
+	leastMixed   = 4       // from so many on, contents are put together from parts of others
+	nearBytes    = 8 << 20 // of contents that the words of a request come from
+	immediate    = 1 << 40 // marks the size of an operation that has the value itself in place of its address
+	wholeEach    = 8       // one in so many stretches is followed by a whole one
 )
 
 // planner writes a plan for the harness.
@@ -61,7 +68,11 @@ type planner struct {
 	stretches  []stretch
 	steps      []step
 	operations []operation
-	given      []change // the inputs of the last call of the stretch
+	given      []change // the inputs of the last call of a stretch with evidence
+	keeps      bool     // whether the stretch has evidence
+	covered    []bool   // by buffer, whether given has all of it
+
+	near, nearby int // the contents that words are taken from
 }
 
 // change is a part of an input that took its value from a variant.
@@ -76,7 +87,7 @@ func (w *child) newPlanner(t *timeRequest) *planner {
 	p := &w.planner
 	*p = planner{
 		w: w, t: t, rng: rand.New(rand.NewPCG(t.Seed[0], t.Seed[1])), inputs: p.inputs[:0], outputs: p.outputs[:0],
-		stretches: p.stretches[:0], steps: p.steps[:0], operations: p.operations[:0], given: p.given[:0], plan: plan{of: p.of[:0]},
+		stretches: p.stretches[:0], steps: p.steps[:0], operations: p.operations[:0], given: p.given[:0], covered: slices.Grow(p.covered[:0], len(w.regions))[:len(w.regions)], plan: plan{of: p.of[:0]},
 	}
 	p.samples = t.Samples
 	for j, r := range w.regions {
@@ -89,6 +100,10 @@ func (w *child) newPlanner(t *timeRequest) *planner {
 			p.inPlace = p.inPlace || r.Mode == InOut
 		}
 	}
+	if n := w.contents; n > 0 {
+		p.nearby = max(1, min(n, nearBytes/max(w.stride, 1)))
+		p.near = p.rng.IntN(n - p.nearby + 1)
+	}
 	return p
 }
 
@@ -100,17 +115,70 @@ func (p *planner) memory() [4]int {
 // write writes the plan.
 func (p *planner) write() {
 	p.draw()
+	p.reserve()
 	slots := p.drawEvidence()
 	for i, of := range p.of {
 		p.stretch(of, slots[i])
 	}
 }
 
+// reserve makes room for what the calls of the stretches need, so that long lists are not copied while they grow.
+func (p *planner) reserve() {
+	steps, operations := 0, 0
+	for _, of := range p.of {
+		steps += of.calls
+		sets := min(of.calls, p.w.arena.copies)
+		if of.fill {
+			sets = p.w.arena.copies
+		}
+		operations += sets * p.renewal(of)
+		if p.w.arena.copies > 1 {
+			continue
+		}
+		if p.mixes(of) {
+			operations += (of.calls - 1) * len(p.inputs)
+		}
+		if len(p.outputs) > 0 {
+			operations += of.calls - 1
+		}
+	}
+	p.stretches = slices.Grow(p.stretches, len(p.of))
+	p.steps = slices.Grow(p.steps, steps)
+	// A little more, so that the next request, of other lengths, hardly ever needs a longer list.
+	if operations += operations / 8; operations > cap(p.operations) {
+		p.operations = slices.Grow(p.operations, operations+operations/8)
+	}
+}
+
+// renewal returns how many operations give a set of buffers new content before a stretch, roughly.
+func (p *planner) renewal(of stretchOf) int {
+	n := len(p.outputs) * damagedWords
+	for _, j := range p.inputs {
+		r := p.w.regions[j]
+		switch {
+		case of.anew, p.t.Sparse && of.variant < 0 && r.Mode != InOut:
+			n += r.Bytes/max(mixedBytes, r.Bytes/mostParts) + 1
+		case of.variant < 0 && p.mixesParts():
+			n += r.Bytes/r.freshPart() + 1 + linesFull
+		default:
+			n += 1 + linesFull
+		}
+	}
+	return n
+}
+
+// mixes reports whether inputs change between the calls of a stretch.
+func (p *planner) mixes(of stretchOf) bool { return of.variant < 0 && p.w.contents > 1 }
+
 // draw draws the stretches at random.
 func (p *planner) draw() {
 	t, a := p.t, &p.w.arena
+	if t.Known {
+		p.of = append(p.of, stretchOf{place: a.place, variant: p.another(a.variants[a.place*a.copies+a.next%a.copies]), calls: 1})
+		return
+	}
 	window := max(min(t.Window, t.Calls), (t.Calls*t.Samples+MostStretches-1)/MostStretches, 1)
-	if p.inPlace {
+	if p.inPlace || a.copies > 1 {
 		window = min(window, a.copies) // each call finds its own input
 	}
 	place := (a.place + 1) % a.places
@@ -125,7 +193,7 @@ func (p *planner) draw() {
 		p.of = append(p.of, first)
 	}
 	forced := -1 // the sample that has a whole stretch in any case
-	if t.Whole && len(p.w.pool) > 1 {
+	if t.Whole && p.w.contents > 1 {
 		forced = p.rng.IntN(t.Samples)
 	}
 	for s := range t.Samples {
@@ -140,7 +208,7 @@ func (p *planner) draw() {
 			n = min(n, left)
 			left -= n
 			p.of = append(p.of, stretchOf{sample: s, place: place, variant: -1, calls: n})
-			often := len(p.w.pool) > 1 && t.Calls*t.Samples > window
+			often := p.w.contents > 1 && t.Calls*t.Samples > window
 			if s == forced {
 				forced = -1
 				p.of = append(p.of, stretchOf{sample: -1, place: place, variant: -1, calls: n, anew: true})
@@ -193,15 +261,27 @@ func (p *planner) drawEvidence() []int {
 
 // variant draws a variant for a whole stretch, -1 where there are no inputs.
 func (p *planner) variant() int {
-	if len(p.w.pool) == 0 {
+	if p.w.contents == 0 {
 		return -1
 	}
 	return p.rng.IntN(p.w.whole)
 }
 
+// another draws a variant for a whole stretch that is not v, as far as there is one; -1 where there are no inputs.
+func (p *planner) another(v int) int {
+	n := p.w.whole
+	switch {
+	case p.w.contents == 0:
+		return -1
+	case v < 0 || v >= n || n < 2:
+		return p.rng.IntN(n)
+	}
+	return (v + 1 + p.rng.IntN(n-1)) % n
+}
+
 // other draws a variant that is not v; v where there is no other.
 func (p *planner) other(v int) int {
-	n := len(p.w.pool)
+	n := p.w.contents
 	if n < 2 {
 		return max(v, 0)
 	}
@@ -211,9 +291,11 @@ func (p *planner) other(v int) int {
 	return (v + 1 + p.rng.IntN(n-1)) % n
 }
 
+// operate copies bytes, or reads them where size is negative. Memory moves by lines: a few bytes from somewhere in the pool take as long as
+// the line that they are in, and so do those that they replace.
 func (p *planner) operate(to, from unsafe.Pointer, size int) {
-	p.bytes += max(size, -size) + int(unsafe.Sizeof(operation{}))
-	p.operations = append(p.operations, operation{to, uintptr(from), int64(size)})
+	p.bytes += max(size, -size, 2*lineBytes) + int(unsafe.Sizeof(operation{}))
+	p.operations = append(p.operations, operation{uintptr(to), uintptr(from), int64(size)})
 }
 
 // stretch writes one stretch, with evidence in a slot where that is not negative. The steps before the calls are the same with
@@ -247,7 +329,8 @@ func (p *planner) stretch(of stretchOf, slot int) {
 			touch = p.renew(of, set, len(renewed)) || touch
 		}
 	}
-	p.given = p.given[:0]
+	p.given, p.keeps = p.given[:0], slot >= 0
+	clear(p.covered)
 	touch = p.renew(of, last, len(renewed)) || touch
 	if touch && p.t.Touch {
 		for _, set := range sets {
@@ -256,6 +339,7 @@ func (p *planner) stretch(of stretchOf, slot int) {
 	}
 	s := stretch{before: int64(len(p.operations))}
 	p.call(of, sets)
+	p.fetch(p.operations[s.before:])
 	s.steps = int64(len(p.steps))
 	if slot >= 0 {
 		p.keep(slot, last)
@@ -292,6 +376,8 @@ func (p *planner) change(of stretchOf, set, sets int) (much bool) {
 	switch {
 	case of.variant >= 0:
 		a.variants[set] = of.variant
+	case full && p.mixesParts():
+		a.variants[set] = p.w.walk.next(p.rng)
 	case full:
 		a.variants[set] = p.other(a.variants[set]) // never the same twice in a row
 	}
@@ -305,9 +391,9 @@ func (p *planner) change(of stretchOf, set, sets int) (much bool) {
 		if full || r.Mode == InOut {
 			much = true
 			delete(a.parts, partsOf{set, j})
-			p.give(to, change{j, 0, r.Bytes, p.w.variant(a.variants[set], j)})
+			p.replace(of, set, j)
 		}
-		if of.variant >= 0 || len(p.w.pool) < 2 {
+		if of.variant >= 0 || p.w.contents < 2 {
 			continue
 		}
 		if !full && r.Mode != InOut {
@@ -322,6 +408,96 @@ func (p *planner) change(of stretchOf, set, sets int) (much bool) {
 		}
 	}
 	return much
+}
+
+// mixesParts reports whether there are so many contents that new ones are put together from parts of them.
+func (p *planner) mixesParts() bool { return p.w.contents >= leastMixed }
+
+// replace gives all of an input another content: a variant, or where there are many contents a new one. The latter has each part from another
+// content than the one before. So no content comes twice, and a part comes again when all contents have had their turn at its place.
+func (p *planner) replace(of stretchOf, set, j int) {
+	a, r := &p.w.arena, p.w.regions[j]
+	v, to := a.variants[set], a.buffer(p.w, set, j)
+	p.covered[j] = true
+	if !p.mixesParts() {
+		p.give(to, change{j, 0, r.Bytes, p.w.variant(v, j)})
+		return
+	}
+	size := r.freshPart()
+	now := a.fresh[partsOf{set, j}]
+	if now == nil {
+		now = make([]int, (r.Bytes+size-1)/size)
+		for i := range now {
+			now[i] = -1
+		}
+		a.fresh[partsOf{set, j}] = now
+	}
+	if of.variant >= 0 {
+		for i := range now {
+			now[i] = v
+		}
+		p.give(to, change{j, 0, r.Bytes, p.w.variant(v, j)})
+		return
+	}
+	for i, old := range now {
+		if now[i] = p.w.walk.of(v, j, i); now[i] == old {
+			now[i] = p.w.walk.after(old)
+		}
+		at := i * size
+		p.give(to, change{j, at, min(size, r.Bytes-at), unsafe.Add(p.w.variant(now[i], j), at)})
+	}
+}
+
+// freshPart returns the size of the parts of an input that is put together from many contents.
+func (r region) freshPart() int {
+	parts, unit := freshParts, r.unit(lineBytes)
+	if r.Bytes <= fewBytes {
+		parts = tinyParts
+	}
+	return max(roundUp(min((r.Bytes+parts-1)/parts, freshBytes), unit), unit)
+}
+
+// walk goes through the contents without a reference in a random order, in which each comes once. Then it takes another order. A candidate
+// that keeps what it has seen of all contents but a few finds nothing of use until it has seen them all.
+type walk struct {
+	first, count int    // the contents
+	at, step     int    // the last one, and how far it is to the next
+	seed         uint64 // of how far the parts of the inputs of a call are from one another
+	left         int    // of this order
+}
+
+// next returns the next content.
+func (k *walk) next(rng *rand.Rand) int {
+	if k.left == 0 {
+		k.left, k.at, k.step = k.count, rng.IntN(k.count), 1+rng.IntN(k.count-1)
+		for gcd(k.step, k.count) > 1 {
+			k.step = 1 + rng.IntN(k.count-1)
+		}
+		k.seed = rng.Uint64()
+	}
+	k.left--
+	k.at = (k.at + k.step) % k.count
+	return k.first + k.at
+}
+
+// of returns the content of which a part of an input is, in a call whose first part is of content v.
+func (k *walk) of(v, input, part int) int {
+	// splitmix64; see native.variantSeed
+	z := k.seed + uint64(input<<32+part+1)*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return k.first + (v-k.first+int((z^z>>31)%uint64(k.count)))%k.count
+}
+
+// after returns another content than v.
+func (k *walk) after(v int) int { return k.first + (v-k.first+1)%k.count }
+
+// newWalk returns a walk through the contents of a pool: those of whole stretches have no part in it where there are many.
+func newWalk(count, whole int) walk {
+	if count-whole >= manyContents {
+		return walk{first: whole, count: count - whole}
+	}
+	return walk{count: count}
 }
 
 // part is a part of an input. Its lines take the content of another variant one by one, in a random order, and then its own again. So a
@@ -340,8 +516,13 @@ func (p *planner) partsOf(set, j int) (parts []part, size int) {
 	parts = a.parts[partsOf{set, j}]
 	if parts == nil {
 		parts = make([]part, (r.Bytes+size-1)/size)
+		fresh := a.fresh[partsOf{set, j}]
 		for i := range parts {
-			parts[i] = part{variant: a.variants[set], other: p.other(a.variants[set])}
+			v := a.variants[set]
+			if fresh != nil {
+				v = fresh[i*size/r.freshPart()]
+			}
+			parts[i] = part{variant: v, other: p.other(v)}
 		}
 		a.parts[partsOf{set, j}] = parts
 	}
@@ -390,9 +571,10 @@ func gcd(a, b int) int {
 // mix gives all inputs of a set new content, in parts that are drawn from all variants, each from another one than any of its lines has
 // now. Of two variants that would make the other one, so that they are drawn at random.
 func (p *planner) mix(set int) {
-	n := len(p.w.pool)
+	n := p.w.contents
 	for _, j := range p.inputs {
 		r, to := p.w.regions[j], p.w.arena.buffer(p.w, set, j)
+		p.covered[j] = true
 		parts, size := p.partsOf(set, j)
 		for i, old := range parts {
 			now := p.rng.IntN(n)
@@ -417,7 +599,58 @@ func (r region) unit(usual int) int {
 // give changes a buffer, and records the change.
 func (p *planner) give(to unsafe.Pointer, c change) {
 	p.operate(unsafe.Add(to, c.at), c.from, c.size)
-	p.given = append(p.given, c)
+	p.note(c)
+}
+
+// note records a change, where it is needed for evidence.
+func (p *planner) note(c change) {
+	if p.keeps {
+		p.given = append(p.given, c)
+	}
+}
+
+// put changes a word of a buffer, or an element, between two calls. Its new value stands in the operation itself, so that the timing loop does not
+// wait for the memory of the pool. Before fetch it is the place of the value in the pool.
+func (p *planner) put(to unsafe.Pointer, c change) {
+	switch c.size {
+	case 8, 4, 2, 1:
+	default:
+		p.give(to, c)
+		return
+	}
+	p.note(c)
+	p.bytes += c.size + int(unsafe.Sizeof(operation{}))
+	p.operations = append(p.operations, operation{uintptr(to) + uintptr(c.at), uintptr(c.from) - uintptr(p.w.poolBase), int64(c.size) | immediate})
+}
+
+// fetch reads the values that put has left in the pool. Hardly any is in a cache: in a loop that does nothing else, the processor waits for many
+// of them at one time.
+func (p *planner) fetch(operations []operation) {
+	for i := range operations {
+		o := &operations[i]
+		if o.size&immediate == 0 {
+			continue
+		}
+		switch from := unsafe.Add(p.w.poolBase, o.from); o.size &^ immediate {
+		case 8:
+			o.from = uintptr(*(*uint64)(from))
+		case 4:
+			o.from = uintptr(*(*uint32)(from))
+		case 2:
+			o.from = uintptr(*(*uint16)(from))
+		case 1:
+			o.from = uintptr(*(*uint8)(from))
+		}
+	}
+}
+
+// wordOf draws the content of a word for an input that holds content v. Where there are many contents, the words of a request come from a
+// part of the pool that the caches hold while the plan is written.
+func (p *planner) wordOf(v int) int {
+	if !p.mixesParts() {
+		return p.other(v)
+	}
+	return p.near + p.rng.IntN(p.nearby)
 }
 
 // touch reads a set of buffers, so that the caches hold it as after a call.
@@ -433,7 +666,7 @@ func (p *planner) touch(set int) {
 func (p *planner) damage(to unsafe.Pointer, bytes int) {
 	at := p.rng.IntN((bytes+7)/8) * 8
 	p.bytes += wordBytes + int(unsafe.Sizeof(operation{}))
-	p.operations = append(p.operations, operation{unsafe.Add(to, at), uintptr(p.rng.Uint64() | 1<<30 | 1<<62), 0})
+	p.operations = append(p.operations, operation{uintptr(to) + uintptr(at), uintptr(p.rng.Uint64() | 1<<30 | 1<<62), 0})
 }
 
 // call writes the calls of a stretch.
@@ -442,30 +675,31 @@ func (p *planner) call(of stretchOf, sets []int) {
 	add := func(set int) {
 		s := step{end: int64(len(p.operations))}
 		if len(p.w.regions) > 0 {
-			s.set = unsafe.Pointer(&a.sets[set*len(p.w.regions)])
+			s.set = uintptr(unsafe.Pointer(&a.sets[set*len(p.w.regions)]))
 		}
 		p.bytes += int(unsafe.Sizeof(s))
 		p.steps = append(p.steps, s)
 	}
+	mixed := p.mixes(of)
 	for i := range of.calls {
 		if i > 0 && a.copies == 1 {
-			p.betweenCalls(of, sets[0])
+			p.betweenCalls(mixed, sets[0])
 		}
 		add(sets[i%len(sets)])
 	}
 }
 
-// betweenCalls changes one word of each input and damages one of an output. If an input stayed as it was, what a candidate prepares of
-// it could be kept.
-func (p *planner) betweenCalls(of stretchOf, set int) {
+// betweenCalls changes one word of each input, in a mixed stretch, and damages one of an output. If an input stayed as it was, what a
+// candidate prepares of it could be kept.
+func (p *planner) betweenCalls(mixed bool, set int) {
 	a := &p.w.arena
-	if of.variant < 0 && len(p.w.pool) > 1 {
+	if mixed {
 		for _, j := range p.inputs {
 			bytes := p.w.regions[j].Bytes
 			c := change{buffer: j, size: min(p.w.regions[j].unit(wordBytes), bytes)}
 			c.at = p.rng.IntN(bytes/c.size) * c.size
-			c.from = unsafe.Add(p.w.variant(p.other(a.variants[set]), j), c.at)
-			p.give(a.buffer(p.w, set, j), c)
+			c.from = unsafe.Add(p.w.variant(p.wordOf(a.variants[set]), j), c.at)
+			p.put(a.buffer(p.w, set, j), c)
 		}
 	}
 	if len(p.outputs) > 0 {
@@ -477,11 +711,8 @@ func (p *planner) betweenCalls(of stretchOf, set int) {
 // keep copies the inputs and outputs of the last call of a stretch. Inputs that were completely new are taken from the pool: what
 // the candidate did to its own copy does not matter.
 func (p *planner) keep(slot, set int) {
-	anew := func(j int) bool {
-		return slices.ContainsFunc(p.given, func(c change) bool { return c.buffer == j && c.size == p.w.regions[j].Bytes })
-	}
 	for _, j := range p.inputs {
-		if !anew(j) {
+		if !p.covered[j] {
 			p.operate(p.w.evidenceOf(slot, j, false), p.w.arena.buffer(p.w, set, j), p.w.regions[j].Bytes)
 		}
 	}
@@ -498,6 +729,7 @@ func (p *planner) keep(slot, set int) {
 // result summarises what the harness measured.
 func (p *plan) result(run *harnessRun, out []stretch) reply {
 	r := reply{Seconds: make([]float64, p.samples), Bytes: p.bytes, Stretches: len(out), Spent: float64(run.end-run.begin) / 1e9, Evidence: p.evidence}
+	r.Wall, r.Waits = float64(run.wall[1]-run.wall[0])/1e9, int(run.waits)
 	calls := make([]int, p.samples)
 	var long, short []lasting
 	var whole, anew []float64 // seconds a call

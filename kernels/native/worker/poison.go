@@ -1,5 +1,7 @@
 package worker
 
+import "bytes"
+
 // What Out buffers hold before Call and before CallAgain: patterns that differ in each byte. They are NaNs as floats of 4 bytes,
 // so that using them as input is likely to be noticed.
 var (
@@ -9,6 +11,9 @@ var (
 
 // MayBeUnwritten reports whether an element of an Out buffer, of size bytes, holds after Call what it held before.
 func MayBeUnwritten(after []byte, size int) bool {
+	if size%len(poison) == 0 && !bytes.Contains(after, poison) {
+		return false // as of nearly all buffers, and found out faster
+	}
 	for at := 0; at < len(after); at += size {
 		if untouched(after, at, size, poison) {
 			return true

@@ -102,6 +102,7 @@ type timeRequest struct {
 	Cold    bool
 	Touch   bool
 	Whole   bool
+	Known   bool `json:",omitempty"`
 	Idle    bool `json:",omitempty"` // calls a function that does nothing
 	Seed    [2]uint64
 }
@@ -126,6 +127,8 @@ type reply struct {
 	Each  float64 `json:",omitempty"` // each other call of a stretch
 	Whole float64 `json:",omitempty"` // a call on wholly new inputs
 	Calls int     `json:",omitempty"` // how many there were
+	Wall  float64 `json:",omitempty"` // of all by the wall clock
+	Waits int     `json:",omitempty"` // how often the thread waited after its first stretch
 	// Bytes and Stretches count the work outside of calls.
 	Bytes     int          `json:",omitempty"`
 	Stretches int          `json:",omitempty"`

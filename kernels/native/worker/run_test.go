@@ -5,9 +5,11 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -306,5 +308,100 @@ func BenchmarkRun(b *testing.B) {
 		if r, err := Run(context.Background(), Command{Path: "true", Core: -1}); err != nil || r.Err() != nil {
 			b.Fatal(r, err)
 		}
+	}
+}
+
+// A command is held to the same limits whether or not its supervisor may trace it, which spares a process of tune's; it is traced by nobody.
+func TestRunUntraced(t *testing.T) {
+	c := sh(`ulimit -c; ulimit -f; ulimit -t; cat /proc/self/oom_score_adj; grep -e TracerPid -e Cpus_allowed_list /proc/self/status`)
+	var cores unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &cores); err != nil {
+		t.Fatal(err)
+	}
+	for c.Core = 0; !cores.IsSet(c.Core); c.Core++ {
+	}
+	c.Limits = Limits{CPU: 7 * time.Second, File: 1 << 20}
+	want := fmt.Sprintf("0\n2048\n7\n1000\nTracerPid:\t0\nCpus_allowed_list:\t%d\n", c.Core)
+	reap := func(pid int) (status unix.WaitStatus) {
+		for {
+			if _, err := unix.Wait4(pid, &status, 0, nil); err != unix.EINTR {
+				return status
+			}
+		}
+	}
+	o := order{Path: "/bin/sh", Command: []string{"sh", "-c", "exit 5"}, Core: -1, Limits: Limits{CPU: time.Minute, Memory: 1 << 30}}
+	attr := syscall.ProcAttr{Sys: &syscall.SysProcAttr{Setpgid: true}}
+	for _, may := range []bool{true, false} {
+		var r Result
+		var err, failed error
+		var pid int
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			runtime.LockOSThread() // which ends with this goroutine
+			if !may {
+				if failed = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); failed != nil {
+					return
+				}
+				if _, errno := setFilter(assemble(refuse(unix.EPERM, unix.SYS_PTRACE), seccompAllow), 0); errno != 0 {
+					failed = errno
+					return
+				}
+			}
+			if pid, err = startLimited(o, attr); err == nil {
+				if s := reap(pid); s.ExitStatus() != 5 {
+					t.Errorf("a command that is traced at its start ends with %+v", s)
+				}
+			}
+			r, failed = Run(t.Context(), c)
+		}()
+		<-done
+		if failed != nil {
+			t.Fatalf("with tracing %v: %v", may, failed)
+		}
+		if (err == nil) != may {
+			t.Errorf("with tracing %v a command is started, process %d, with the error %v", may, pid, err)
+		}
+		if r.Stdout != want || r.Stderr != "" || r.Err() != nil {
+			t.Errorf("with tracing %v got %+v, want %q", may, r, want)
+		}
+	}
+}
+
+// The system gives programs such as sudo their rights only where nobody traces them, and so their scripts.
+func TestPrivileged(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for name, c := range map[string]struct {
+		text string
+		mode os.FileMode
+		want bool
+	}{
+		"plain":      {"\x7fELF", 0o755, false},
+		"empty":      {"", 0o755, false},
+		"setuid":     {"\x7fELF", 0o755 | os.ModeSetuid, true},
+		"setgid":     {"\x7fELF", 0o755 | os.ModeSetgid, true},
+		"script":     {"#! " + at("plain") + " -e\n", 0o755, false},
+		"by another": {"#!" + at("script") + "\n", 0o755, false},
+		"of setuid":  {"#!" + at("setuid") + " -n sh\n", 0o755, true},
+		"of nothing": {"#!" + at("none") + "\n", 0o755, true},
+		"of itself":  {"#!" + at("of_itself") + "\n", 0o755, true},
+		"no name":    {"#!\n", 0o755, false},
+	} {
+		path := at(strings.ReplaceAll(name, " ", "_"))
+		if err := os.WriteFile(path, []byte(c.text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if got := privileged(path); got != c.want {
+				t.Errorf("%s: %v", name, got)
+			}
+		}()
+	}
+	if !privileged(at("missing")) {
+		t.Error("what is not there")
 	}
 }

@@ -3,8 +3,11 @@
 package worker
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -104,28 +107,22 @@ func supervise(o order) {
 		fail(fmt.Errorf("becoming a subreaper: %w", err))
 	}
 
-	path, argv := "/proc/self/exe", []string{workerName, os.Args[1]}
 	files := []uintptr{0, 1, 2, controlFD, faultFD}
 	if o.Command != nil {
-		argv = []string{limiterName, os.Args[1]}
 		files = files[:3]
 		spareThreads(spares)
+		shield(o.Tune)
 	} else {
 		dropCapabilities()
 		if !o.Open {
 			o.Landlock = enclose(o.Scratch, o.Sharing)
 		}
-		text, err := json.Marshal(o)
-		if err != nil {
-			fail(err)
-		}
-		argv[1] = string(text)
 	}
 	began := time.Now().Unix()
-	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
+	pid, err := launch(o, syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: files,
-		// The worker dies with the main thread, so that even a supervisor that is killed leaves nothing behind.
+		// The process dies with the main thread, so that even a supervisor that is killed leaves nothing behind.
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
@@ -161,6 +158,85 @@ func supervise(o order) {
 	}
 	tell(s.result)
 	unix.Exit(0)
+}
+
+// launch starts the ordered process.
+func launch(o order, attr syscall.ProcAttr) (int, error) {
+	name := workerName
+	if o.Command != nil {
+		if !privileged(o.Path) {
+			if pid, err := startLimited(o, attr); err == nil {
+				return pid, nil
+			}
+		}
+		// Who may not trace, or has ordered what cannot be run, needs a process of tune's that becomes the command, or says why not.
+		name = limiterName
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return 0, err
+	}
+	return syscall.ForkExec("/proc/self/exe", []string{name, string(text)}, &attr)
+}
+
+// privileged reports whether a program may get other rights from the system when it is executed, as sudo does. Traced, it would not.
+func privileged(path string) bool {
+	for range 8 { // an interpreter may have one
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 {
+			return true
+		}
+		if n, err := unix.Getxattr(path, "security.capability", nil); err == nil && n > 0 {
+			return true
+		}
+		head := make([]byte, 256)
+		file, err := os.Open(path)
+		if err != nil {
+			return true // it may be executed and not read, and so not examined either
+		}
+		n, _ := io.ReadFull(file, head)
+		_ = file.Close()
+		line, found := bytes.CutPrefix(head[:n], []byte("#!"))
+		words := bytes.Fields(bytes.SplitN(line, []byte("\n"), 2)[0])
+		if !found || len(words) == 0 {
+			return false
+		}
+		path = string(words[0])
+	}
+	return true
+}
+
+// startLimited starts a command that stops before its first instruction, and lets it go on with its limits. That spares a process of
+// tune's between this one and the command, whose start takes longer than that of most commands.
+func startLimited(o order, attr syscall.ProcAttr) (pid int, err error) {
+	sys := *attr.Sys
+	sys.Ptrace = true
+	attr.Sys = &sys
+	if pid, err = syscall.ForkExec(o.Path, o.Command, &attr); err != nil {
+		return 0, err
+	}
+	var status unix.WaitStatus
+	for {
+		if _, err = unix.Wait4(pid, &status, 0, nil); err != unix.EINTR {
+			break
+		}
+	}
+	if err == nil && !status.Stopped() {
+		return 0, errors.New("the command ended before its first instruction")
+	}
+	if err == nil {
+		sacrifice(pid)
+		err = confine(pid, o)
+	}
+	if err == nil {
+		err = unix.PtraceDetach(pid)
+	}
+	if err != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		_, _ = unix.Wait4(pid, &status, 0, nil)
+		return 0, err
+	}
+	return pid, nil
 }
 
 // removeLeft removes what a worker that began at the given second has left outside of its process.
@@ -222,10 +298,14 @@ func (s *supervisor) beginKilling() {
 // kill does one round of killing. It returns false where that has taken too long.
 func (s *supervisor) kill() bool {
 	now := time.Now()
+	patience := askInterval
+	if s.order.Command == nil {
+		patience = watchInterval // a worker's filter lets it start nothing, and on a busy machine its threads take a while to end
+	}
 	switch {
-	case s.scanned.IsZero() && s.pidfd >= 0 && now.Sub(s.began) < askInterval:
+	case s.scanned.IsZero() && s.pidfd >= 0 && now.Sub(s.began) < patience:
 		// Usually the group was everything, and no search is needed.
-		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(s.pidfd), Events: unix.POLLIN}}, int(askInterval/time.Millisecond))
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(s.pidfd), Events: unix.POLLIN}}, int(patience/time.Millisecond))
 		return true
 	case s.scanned.IsZero() || s.fresh || now.Sub(s.scanned) > watchInterval:
 		// A round may miss a process that is just being started. Its parent was seen and killed, so this process inherits it
@@ -307,28 +387,36 @@ func limit(o order) {
 		fmt.Fprintln(os.Stderr, "tune:", err)
 		unix.Exit(126)
 	}
+	sacrifice(os.Getpid())
+	if err := confine(0, o); err != nil {
+		die(err)
+	}
+	die(fmt.Errorf("running %s: %w", o.Path, syscall.Exec(o.Path, o.Command, os.Environ())))
+}
+
+// confine applies the limits of a command to a process of one thread; 0 stands for this one.
+func confine(pid int, o order) error {
 	if o.Core >= 0 {
-		if err := pin(o.Core); err != nil {
-			die(err)
+		if err := pin(pid, o.Core); err != nil {
+			return err
 		}
 	}
-	sacrifice(os.Getpid())
-	if err := setLimits(o.Limits); err != nil {
-		die(err)
+	if err := setLimits(pid, o.Limits); err != nil {
+		return err
 	}
 	// The limit holds for each of its processes separately.
 	seconds := uint64((o.Limits.CPU + time.Second - 1) / time.Second)
-	if err := unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds + 2}); err != nil {
-		die(fmt.Errorf("limiting CPU time: %w", err))
+	if err := unix.Prlimit(pid, unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds + 2}, nil); err != nil {
+		return fmt.Errorf("limiting CPU time: %w", err)
 	}
-	if !raceDetector {
-		// Many programs reserve much more address space than they use.
-		if err := unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: uint64(o.Limits.Memory), Max: uint64(o.Limits.Memory)}); err != nil {
-			die(fmt.Errorf("limiting memory: %w", err))
-		}
+	if raceDetector {
+		return nil
 	}
-	shield(o.Tune)
-	die(fmt.Errorf("running %s: %w", o.Path, syscall.Exec(o.Path, o.Command, os.Environ())))
+	// Many programs reserve much more address space than they use.
+	if err := unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: uint64(o.Limits.Memory), Max: uint64(o.Limits.Memory)}, nil); err != nil {
+		return fmt.Errorf("limiting memory: %w", err)
+	}
+	return nil
 }
 
 // keptCapabilities are those that a kernel may need if tune has them: to access files, and to lock memory.
@@ -353,8 +441,8 @@ func sacrifice(pid int) {
 	}
 }
 
-// setLimits sets the limits that never change.
-func setLimits(l Limits) error {
+// setLimits sets the limits of a process that never change; 0 stands for this one.
+func setLimits(pid int, l Limits) error {
 	for _, v := range []struct {
 		name     string
 		resource int
@@ -363,18 +451,18 @@ func setLimits(l Limits) error {
 		{"core files", unix.RLIMIT_CORE, 0},
 		{"file size", unix.RLIMIT_FSIZE, l.File},
 	} {
-		if err := unix.Setrlimit(v.resource, &unix.Rlimit{Cur: uint64(v.most), Max: uint64(v.most)}); err != nil {
+		if err := unix.Prlimit(pid, v.resource, &unix.Rlimit{Cur: uint64(v.most), Max: uint64(v.most)}, nil); err != nil {
 			return fmt.Errorf("limiting %s: %w", v.name, err)
 		}
 	}
 	return nil
 }
 
-// pin binds the calling thread to a core.
-func pin(core int) error {
+// pin binds a thread to a core; 0 stands for the calling one.
+func pin(pid, core int) error {
 	var set unix.CPUSet
 	set.Set(core)
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
+	if err := unix.SchedSetaffinity(pid, &set); err != nil {
 		return fmt.Errorf("pinning to core %d: %w", core, err)
 	}
 	return nil

@@ -58,7 +58,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 		}
 		r, err := w.ask(ctx, request{Prepare: &timeRequest{
 			Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Places: t.Places, Warm: t.Warm,
-			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Touch: t.Touch, Whole: t.Whole, Idle: t.Idle,
+			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Touch: t.Touch, Whole: t.Whole, Known: t.Known, Idle: t.Idle,
 			Seed: [2]uint64{binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])},
 		}}, nil, wall, cpu)
 		if err != nil {
@@ -171,13 +171,15 @@ type usage struct {
 	process time.Duration // CPU time of all threads
 	threads map[int]time.Duration
 	caller  int
-	ours    []int // the threads of the worker itself, if requested
+	waits   int           // how often the caller gave its core away because it had to wait
+	queued  time.Duration // how long the caller was ready while others had its core
+	ours    []int         // the threads of the worker itself, if requested
 }
 
 // ours returns the threads that run no code of candidates: those with no more filters than the main thread. Where the system does
 // not report filters, it returns none.
 func (n *instance) ours() (list []int) {
-	all := look(n.pid)
+	all, _ := look(n.pid)
 	for id, t := range all {
 		if t.filters != "" && t.filters == all[n.pid].filters {
 			list = append(list, id)
@@ -188,7 +190,8 @@ func (n *instance) ours() (list []int) {
 
 // look reads the clocks of a worker that waits for a request.
 func (n *instance) look() usage {
-	u := usage{process: n.cpuTime(), threads: threadTimes(n.pid), caller: n.thread}
+	u := usage{process: n.cpuTime(), caller: n.thread, waits: threadWaits(n.pid, n.thread)}
+	u.threads, u.queued = threadTimes(n.pid, n.thread)
 	u.wall = time.Since(processStart)
 	return u
 }
@@ -199,15 +202,17 @@ var processStart = time.Now()
 // since returns the usage since an earlier look.
 func (u usage) since(before usage) usage {
 	out := usage{wall: u.wall - before.wall, process: u.process - before.process, threads: map[int]time.Duration{}, caller: u.caller}
+	out.waits, out.queued = u.waits-before.waits, u.queued-before.queued
 	for id, t := range u.threads {
 		out.threads[id] = t - before.threads[id]
 	}
 	return out
 }
 
-// threadTimes returns the CPU time of each thread of a process, as far as the system tells.
-func threadTimes(pid int) map[int]time.Duration {
-	out := map[int]time.Duration{}
+// threadTimes returns the CPU time of each thread of a process, as far as the system tells, and how long one of them was ready to run while
+// others had its core.
+func threadTimes(pid, caller int) (out map[int]time.Duration, queued time.Duration) {
+	out = map[int]time.Duration{}
 	dir := fmt.Sprintf("/proc/%d/task", pid)
 	for _, name := range names(dir) {
 		id, err := strconv.Atoi(name)
@@ -218,12 +223,29 @@ func threadTimes(pid int) map[int]time.Duration {
 		if err != nil {
 			continue
 		}
-		first, _, _ := bytes.Cut(text, []byte(" "))
+		first, rest, _ := bytes.Cut(text, []byte(" "))
 		if ns, err := strconv.ParseInt(string(first), 10, 64); err == nil {
 			out[id] = time.Duration(ns)
 		}
+		if id == caller {
+			second, _, _ := bytes.Cut(rest, []byte(" "))
+			ns, _ := strconv.ParseInt(string(second), 10, 64)
+			queued = time.Duration(ns)
+		}
 	}
-	return out
+	return out, queued
+}
+
+// threadWaits returns how often a thread gave its core away because it had to wait; 0 where the system does not tell.
+func threadWaits(pid, id int) int {
+	text, err := readFile(fmt.Sprintf("/proc/%d/task/%d/status", pid, id))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(text, []byte("\nvoluntary_ctxt_switches:"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	n, _ := strconv.Atoi(string(bytes.TrimSpace(line)))
+	return n
 }
 
 // Clocks that should agree may differ by this much: a share, and what a process does besides the calls.
@@ -284,7 +306,34 @@ func (u usage) doubt(r reply, t TimeRequest, rate func(Clock) float64) error {
 	if threads > 1 && process > float64(threads)*r.Spent*(1+clockShare)+clockSlack*float64(threads) {
 		return kernels.Reject(space.WrongAnswer, "used %.3f s of CPU time in %.3f s: more than the %d threads that the file says can", process, r.Spent, threads)
 	}
-	return nil
+	return u.waited(r, t)
+}
+
+// A call of one thread must not wait, because the clock of the thread stands still meanwhile. Honest calls wait now and then: for a page
+// of memory, or for a lock of the system that another thread of the worker has.
+const (
+	waitsShare    = 0.02   // calls that may wait a little
+	waitedShare   = 0.02   // of the time of the thread that they may wait
+	waitedSlack   = 250e-6 // seconds that they may wait in addition: a call that looks into /proc waits for a tenth of a millisecond
+	waitsHandOver = 8      // how often the thread waits for its request, and for its answer to be taken
+)
+
+// waited says why a candidate whose calls wait is refused, or returns nil. Nothing is hidden where the wall clock counts.
+func (u usage) waited(r reply, t TimeRequest) error {
+	waits := max(r.Waits, u.waits-waitsHandOver)
+	if t.Clock == Wall || waits <= 0 {
+		return nil
+	}
+	hidden := r.Wall - r.Spent
+	if u.queued > 0 { // the system tells how long others had the core
+		hidden -= u.queued.Seconds()
+	}
+	often := float64(waits) > waitsShare*float64(r.Calls) && hidden > waitedShare*r.Spent+waitedSlack
+	if !often && hidden <= clockShare*r.Spent+clockSlack {
+		return nil
+	}
+	return kernels.Reject(space.Invalid, "waits in its calls (waits: %d, calls: %d, time: %.3g s), which the clock of its thread does not count: take out what sleeps, or waits for a lock, a file or another thread, or say threads: 2, so that the wall clock counts",
+		waits, r.Calls, max(hidden, 0))
 }
 
 // slowest is the rate of a slow memory, in bytes per second, on a machine that others leave alone.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
@@ -123,6 +124,91 @@ func TestMixedAnew(t *testing.T) {
 	}
 }
 
+// samples counts how often eight elements of its input, far apart, are those of a call before: of the last one, and of any. Contents as they stand
+// in the pool do not count.
+const samples = `
+#include <stdint.h>
+#include <string.h>
+static float kept[4096][8];
+static int64_t known, last, any;
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	const float *A = args[0];
+	float *C = args[1], now[8];
+	int whole = 1;
+	for (int i = 0; i < 8; i++) {
+		now[i] = A[(2 * i + 1) * dims[0] / 16];
+		whole &= i == 0 || (int)(now[i] / (4 * dims[0])) == (int)(now[i - 1] / (4 * dims[0]));
+	}
+	if (!whole) {
+		last += known > 0 && memcmp(kept[known - 1], now, sizeof now) == 0;
+		for (int64_t i = 0; i < known; i++)
+			if (memcmp(kept[i], now, sizeof now) == 0) { any++; break; }
+		if (known < 4096) memcpy(kept[known++], now, sizeof now);
+	}
+	memset(C, 0, 4 * dims[0]);
+	C[0] = known, C[1] = last, C[2] = any;
+}`
+
+// TestManyContents: where there are many contents, no call that counts finds an input that was there before, be it in the last request or at
+// another place in memory.
+func TestManyContents(t *testing.T) {
+	for _, c := range []struct{ size, contents int }{{64, 3 + manyContents}, {4096, 3 + manyContents}, {1 << 16, 3 + manyContents}, {1 << 13, leastMixed}, {1 << 18, leastMixed}} {
+		size, w := c.size, startTimer(t, Options{})
+		loadVaried(t, w, samples, size, variants(c.contents, size), Out)
+		known, last, repeated := float32(0), float32(0), float32(0)
+		for range 12 {
+			got, err := w.Time(t.Context(), TimeRequest{Dims: []int64{int64(size / 4)}, Calls: 20, Samples: 6, Clock: CPU, Places: 3, Touch: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range got.Evidence {
+				c := asFloats(e.Wrote[1])
+				known, last, repeated = max(known, c[0]), max(last, c[1]), max(repeated, c[2])
+			}
+		}
+		// Eight parts of four contents are some by chance.
+		if known < 1000 || last > 0 || repeated > 0.03*known {
+			t.Errorf("%+v: %g contents, of which %g came twice and %g in two calls in a row", c, known, repeated, last)
+		}
+	}
+}
+
+// TestFreshPart: an input is put together from at least 16 parts of at most 8 KiB, in whole lines or elements.
+func TestFreshPart(t *testing.T) {
+	for _, c := range []struct{ bytes, elem, want int }{
+		{4, 4, 4}, {12, 4, 4}, {64, 4, 16}, {512, 8, 128}, {1024, 4, 64}, {8 << 10, 4, 512}, {100_004, 4, 6272}, {128 << 10, 4, 8 << 10}, {2 << 20, 4, 8 << 10},
+	} {
+		if got := (region{Bytes: c.bytes, Elem: c.elem}).freshPart(); got != c.want {
+			t.Errorf("%d bytes in elements of %d: parts of %d bytes, want %d", c.bytes, c.elem, got, c.want)
+		}
+	}
+}
+
+// TestWalk: each content comes once in an order, and so does each at the place of any part.
+func TestWalk(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, count := range []int{manyContents, 100, 509, 16381} {
+		k := newWalk(3+count, 3)
+		for range 3 {
+			var seen [freshParts][]bool
+			for part := range seen {
+				seen[part] = make([]bool, 3+count)
+			}
+			for range count {
+				v := k.next(rng)
+				for part := range seen {
+					at := k.of(v, 1, part)
+					if at < 3 || at >= 3+count || seen[part][at] {
+						t.Fatalf("%d contents: %d is out of range, or comes twice as part %d", count, at, part)
+					}
+					seen[part][at] = true
+				}
+			}
+		}
+	}
+}
+
 // TestTimeEvidence: the evidence of every kind of request is what the calls were given and wrote; no given content
 // repeats itself but those of whole stretches, which are the variants to the letter.
 func TestTimeEvidence(t *testing.T) {
@@ -188,6 +274,54 @@ func TestTimeEvidence(t *testing.T) {
 			}
 			if err := w.Close(); err != nil {
 				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestKnownCalls: a request for a call on a known variant makes one, on another variant than the call before, and gives evidence of it,
+// also of buffers that are changed in place.
+func TestKnownCalls(t *testing.T) {
+	for _, size := range []int{64, 8 << 20} {
+		for _, r := range []TimeRequest{
+			{Calls: 1, Samples: 3, Clock: CPU, Sparse: true},
+			{Calls: 1, Samples: 3, Clock: CPU, Warm: true},
+			{Calls: 4, Samples: 2, Clock: CPU, Copies: 3, Cold: true},
+		} {
+			for _, mode := range []Mode{Out, InOut} {
+				w := startTimer(t, Options{})
+				pool := variants(3, size)
+				loadVaried(t, w, double, size, pool, mode)
+				r.Dims = []int64{int64(size / 4)}
+				if _, err := w.Time(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
+				known := r
+				known.Calls, known.Samples, known.Known = 1, 1, true
+				last := -1
+				for range 6 {
+					got, err := w.Time(t.Context(), known)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got.Calls != 1 || len(got.Evidence) != 1 || !(got.Seconds[0] > 0) {
+						t.Fatalf("%d bytes, %v, %+v: %d calls, %d pieces of evidence, %v", size, mode, r, got.Calls, len(got.Evidence), got.Seconds)
+					}
+					e := got.Evidence[0]
+					if e.Variant < 0 || e.Variant == last && r.Copies < 2 || !bytes.Equal(e.Given[0], pool[e.Variant][0]) {
+						t.Fatalf("%d bytes, %v, %+v: variant %d after %d", size, mode, r, e.Variant, last)
+					}
+					last = e.Variant
+					given := asFloats(e.Given[0])
+					for i, v := range asFloats(e.Wrote[1]) {
+						if v != 2*given[i] {
+							t.Fatalf("%d bytes, %v, %+v: element %d is %g of %g", size, mode, r, i, v, given[i])
+						}
+					}
+				}
+				if err := w.Close(); err != nil {
+					t.Error(err)
+				}
 			}
 		}
 	}
@@ -504,6 +638,52 @@ void tune_kernel(void *const *args, const int64_t *dims) {
 	}
 }
 
+// TestTimeWaits: a call of one thread that waits is refused, however it waits, because the clock of its thread stands still. What waits in its first
+// call alone is timed, and so is what gives way to others or is timed by the wall clock.
+func TestTimeWaits(t *testing.T) {
+	const head = spin + `
+#include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static void doze(long ns) { struct timespec d = {0, ns}; nanosleep(&d, 0); }
+static long calls;
+void tune_kernel(void *const *args, const int64_t *dims) { SPIN(dims[0]); calls++; `
+	for _, c := range []struct {
+		name, text string
+		clock      Clock
+		refused    bool
+	}{
+		{"sleeps", `doze(200000); }`, CPU, true},
+		{"waits for a word to change", `
+	static uint32_t word; struct timespec d = {0, 200000};
+	syscall(SYS_futex, &word, FUTEX_WAIT, 0, &d, 0, 0); }`, CPU, true},
+		{"waits for descriptors", `poll(0, 0, 1); }`, CPU, true},
+		{"sleeps now and then", `if (calls % 10 == 0) doze(2000000); }`, CPU, true},
+		{"sleeps in its first call", `if (calls == 1) doze(20000000); }`, CPU, false},
+		{"yields", `sched_yield(); }`, CPU, false},
+		{"sleeps, by the wall clock", `doze(200000); }`, Wall, false},
+	} {
+		w := startTimer(t, Options{Core: -1})
+		if err := w.Map(nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Load(compileText(t, ".c", head+c.text)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.Time(t.Context(), TimeRequest{Dims: []int64{200_000}, Calls: 10, Samples: 5, Clock: c.clock})
+		r := kernels.AsRejection(err)
+		switch {
+		case c.refused && (r == nil || r.Status != space.Invalid || !strings.Contains(r.Reason, "waits in its calls")):
+			t.Errorf("%s: %v, want a rejection because it waits", c.name, err)
+		case !c.refused && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
 // TestDoubt: each clock is held against the others.
 func TestDoubt(t *testing.T) {
 	const ms = time.Millisecond
@@ -538,6 +718,13 @@ func TestDoubt(t *testing.T) {
 		{"a wall that stands", func(u *usage, r *reply, t *TimeRequest) {
 			t.Clock, t.Threads, r.Spent, r.Timed, r.Seconds[0], u.process = Wall, 2, 0.001, 0.001, 0.0001, 200*ms
 		}, "more than the 2 threads"},
+		{"waits in every call", func(u *usage, r *reply, _ *TimeRequest) { r.Calls, r.Waits, r.Wall = 10, 10, 0.103 }, "waits in its calls"},
+		{"waits that only tune sees", func(u *usage, r *reply, _ *TimeRequest) { r.Calls, u.waits, r.Wall = 10, 18, 0.103 }, "waits: 10, calls: 10"},
+		{"one long wait in many calls", func(u *usage, r *reply, _ *TimeRequest) { r.Calls, r.Waits, r.Wall = 1000, 1, 0.11 }, "waits in its calls"},
+		{"waits by the wall", func(u *usage, r *reply, t *TimeRequest) { t.Clock, r.Calls, r.Waits, r.Wall = Wall, 10, 10, 0.11 }, ""},
+		{"others had its core", func(u *usage, r *reply, _ *TimeRequest) { r.Calls, r.Waits, r.Wall, u.queued = 10, 1, 0.15, 50*ms }, ""},
+		{"short waits for a lock of the system", func(u *usage, r *reply, _ *TimeRequest) { r.Calls, r.Waits, r.Wall = 10, 2, 0.101 }, ""},
+		{"another system had the core", func(u *usage, r *reply, _ *TimeRequest) { r.Calls, r.Wall = 10, 0.15 }, ""},
 	} {
 		u, r, q := honest, reply{Seconds: []float64{0.008}, Spent: 0.1, Timed: 0.08, Bytes: 30e6}, request
 		u.threads = map[int]time.Duration{1: 100 * ms}

@@ -334,7 +334,7 @@ func (w *Worker) begin(ctx context.Context, so string) error {
 		n := w.running
 		n.output.restart()
 		if n.outlook == nil {
-			n.outlook = look(n.pid)
+			n.outlook, _ = look(n.pid) // a thread that is missing here has the filters of tune's own
 		}
 		err := w.share(ctx)
 		if err == nil {
@@ -370,12 +370,16 @@ func (w *Worker) unload(ctx context.Context) {
 	n.candidate = false
 }
 
-// changed reports whether the unloaded candidate has left threads, or has changed the other threads.
+// changed reports whether the unloaded candidate has left threads, or has changed the other threads. A thread that is left runs code
+// that is no longer there, so it may end the process before anybody looks.
 func (n *instance) changed() bool {
 	// A thread that has been joined may still be visible for a moment; on a busy machine, until it gets the core to end on.
 	for range 200 {
-		now := look(n.pid)
-		if len(now.strangers(n.outlook, n.pid)) == 0 {
+		now, whole := look(n.pid)
+		if len(now) == 0 {
+			return true
+		}
+		if whole && len(now.strangers(n.outlook, n.pid)) == 0 {
 			changed := now.changed(n.outlook)
 			n.outlook = now
 			return changed

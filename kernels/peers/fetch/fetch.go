@@ -1,5 +1,5 @@
 // Package fetch brings ggml, which package peers compares kernels with, from an npm registry into the user's cache. Nothing else of tune
-// uses a network, and nothing calls this but the command that the user gives.
+// downloads anything, and only the command tune peers fetch calls it.
 package fetch
 
 import (

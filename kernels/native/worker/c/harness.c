@@ -13,8 +13,10 @@ typedef u64 v2 __attribute__((vector_size(16), aligned(1), may_alias));
 typedef u64 word __attribute__((aligned(1), may_alias));
 typedef __UINT32_TYPE__ half __attribute__((aligned(1), may_alias));
 
-/* size > 0: copy so many bytes. size < 0: read so many bytes at to, a line at a time. size = 0: change the two halves of
+/* size of IMMEDIATE: put so many bytes of from itself at to, for what changes between timed calls: nothing waits for the memory of the inputs.
+   size > 0: copy so many bytes. size < 0: read so many bytes at to, a line at a time. size = 0: change the two halves of
    the eight bytes at to by the bits of from, but not one that holds what it held before any call: nobody writes it. */
+#define IMMEDIATE ((i64)1 << 40)
 struct operation { u8 *to; const u8 *from; i64 size; };
 /* The operations up to end come before one call on the buffers of set. */
 struct step { void *const *set; i64 end; };
@@ -27,6 +29,8 @@ struct run {
 	const struct step *steps;
 	struct stretch *stretches;
 	i64 count, clock, begin, end, overhead;
+	/* Stretches that only warm up; how often the thread waited after them, and the wall clock before and after all. */
+	i64 warm, waits, wall[2];
 };
 
 static inline i64 now(i64 clock)
@@ -44,6 +48,22 @@ static inline i64 now(i64 clock)
 	return t[0] * 1000000000 + t[1];
 }
 
+/* How often this thread has given its core away because it had to wait: ru_nvcsw of getrusage(RUSAGE_THREAD). */
+static inline i64 waits(void)
+{
+	i64 usage[18] = {0};
+#if defined(__x86_64__)
+	i64 result = 98;
+	__asm__ volatile("syscall" : "+a"(result) : "D"(1L), "S"(usage) : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+	register i64 x8 __asm__("x8") = 165;
+	register i64 x0 __asm__("x0") = 1;
+	register i64 x1 __asm__("x1") = (i64)usage;
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1) : "memory");
+#endif
+	return usage[16];
+}
+
 static inline void perform(const struct operation *o, const struct operation *end)
 {
 	for (; o < end; o++) {
@@ -56,6 +76,14 @@ static inline void perform(const struct operation *o, const struct operation *en
 				h[0] ^= (half)(u64)from;
 			if (h[1] != 0xffa7ffa7)
 				h[1] ^= (half)((u64)from >> 32);
+		} else if (n == (IMMEDIATE | 8)) {
+			*(word *)to = (u64)from;
+		} else if (n == (IMMEDIATE | 4)) {
+			*(half *)to = (half)(u64)from;
+		} else if (n & IMMEDIATE && n > 0) {
+			u64 value = (u64)from;
+			for (n &= IMMEDIATE - 1; n > 0; n--, value >>= 8)
+				*to++ = (u8)value;
 		} else if (n == 8) {
 			*(word *)to = *(const word *)from;
 		} else if (n == 4) {
@@ -87,6 +115,8 @@ __attribute__((visibility("default"), noinline)) void tune_harness(struct run *r
 	const struct operation *operations = r->operations;
 	const struct step *steps = r->steps;
 	i64 clock = r->clock, least = 1000000000;
+	i64 waited = waits();
+	r->wall[0] = now(1);
 	r->begin = now(clock);
 	for (i64 i = 0; i < 16; i++) {
 		i64 begin = now(clock), took = now(clock) - begin;
@@ -110,7 +140,11 @@ __attribute__((visibility("default"), noinline)) void tune_harness(struct run *r
 		s->end = end;
 		perform(operations + at, operations + s->after);
 		at = s->after;
+		if (i + 1 == r->warm)
+			waited = waits();
 	}
 	r->overhead = least;
 	r->end = now(clock);
+	r->wall[1] = now(1);
+	r->waits = waits() - waited;
 }

@@ -140,11 +140,15 @@ func (a *allocation) assignBuffers(g *graph, s *schedule) error {
 		}
 	}
 	begins := newChains(s.cycles+2, g.copies+1)
-	for c := g.copies; c > 0; c-- {
-		begins.add(first[c], int32(c))
-	}
 	a.buffer = make([]int, g.copies+1)
-	free := make([]int32, len(g.buffers)) // the first cycle in which each may be stored into again
+	for c := g.copies; c > 0; c-- {
+		if turn := int(g.turns[c-1]); turn >= 0 {
+			a.buffer[c] = turn
+		} else {
+			begins.add(first[c], int32(c))
+		}
+	}
+	free := make([]int32, g.pool) // the first cycle in which each may be stored into again
 	for t := range begins.head {
 		for c := begins.head[t]; c > 0; c = begins.next[c] {
 			a.buffer[c] = -1

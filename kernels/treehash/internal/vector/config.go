@@ -30,7 +30,10 @@ type Config struct {
 	SplitRecords int  // 32nds of the records that are read into a wide window, where no child is copied
 	StoreCopies  int  // 32nds of the copies of a record's child that go through memory by the store engine
 	CopyBuffers  int  // 16ths of StoreCopies or LastCopies, the greater of them, that there are buffers for those copies, 0..16
-	AddressFlow  int  // 32nds of the set-up's addresses that the flow engine adds; the others are the scalar engine's
+	// StoreBroadcasts is in how many of the last rounds words that are first needed there get into all lanes through memory,
+	// by the store engine, 0..Rounds. They and the copies out of the last table then take turns in buffers of their own.
+	StoreBroadcasts int
+	AddressFlow     int // 32nds of the set-up's addresses that the flow engine adds; the others are the scalar engine's
 	// 32nds of the constants that are computed from others where one operation does, and of the others those
 	// that the flow engine makes; what is left is loaded.
 	DeriveConstants, ConstantFlow int
@@ -53,6 +56,10 @@ const maxLevels = 5
 
 // leastTableLevel is the uppermost level of a table: above, a table is no whole number of vectors.
 const leastTableLevel = 3
+
+// needAtOnce is in how many of the first rounds a search leaves the constants that are needed there to broadcasts: everything
+// waits for them.
+const needAtOnce = 3
 
 // groupWeight is what one place in the order of groups is worth in a priority.
 const groupWeight = 100
@@ -123,7 +130,9 @@ func Parameters(s tree.Shape, indices bool) []space.Parameter {
 			space.Range("last_flow", 0, shares).WithDefault(0).If("last_table").
 				Describe("32nds of the addresses in that table where the flow engine adds the first two parities"),
 			space.Range("last_copies", 0, shares).WithDefault(0).If("last_table").
-				Describe("32nds of the copies out of that table that the store engine makes, through memory"))
+				Describe("32nds of the copies out of that table that the store engine makes, through memory"),
+			space.Range("store_broadcasts", 0, s.Rounds-needAtOnce).WithDefault(0).If("last_copies > 0").
+				Describe("last rounds in which words that are first needed there get into all lanes by the store engine"))
 	}
 	return append(parameters,
 		space.Range("window_gather", 0, shares).WithDefault(0).
@@ -187,6 +196,7 @@ func ConfigOf(p space.Point) Config {
 	}
 	if p.Has("last_table") {
 		c.LastTable, c.LastFlow, c.LastCopies = p.Bool("last_table"), p.Int("last_flow"), p.Int("last_copies")
+		c.StoreBroadcasts = p.Int("store_broadcasts")
 	}
 	return c
 }
@@ -225,6 +235,7 @@ func (c Config) Validate(s tree.Shape, indices bool) error {
 		{"SplitRecords", c.SplitRecords, 0, shares},
 		{"StoreCopies", c.StoreCopies, 0, shares},
 		{"CopyBuffers", c.CopyBuffers, 0, bufferShares},
+		{"StoreBroadcasts", c.StoreBroadcasts, 0, min(last*s.Rounds, s.Rounds)},
 		{"AddressFlow", c.AddressFlow, 0, shares},
 		{"DeriveConstants", c.DeriveConstants, 0, shares},
 		{"ConstantFlow", c.ConstantFlow, 0, shares},

@@ -15,21 +15,42 @@ const bufferShares = 16
 type transfer struct {
 	b      *lowering
 	buffer int16
+	turns  bool  // it has the next buffer of the ring
+	before int32 // the load that ends the copy before it there, -1 for none
 	dst    operand
 	stores []int32
 }
 
-// newCopy begins a copy, of which so many 32nds go through memory.
-func (b *lowering) newCopy(stored int) *transfer {
-	c := &transfer{b: b}
-	// Groups that lack items have no words of their own to spare: where there are others, they lend them.
-	if b.shape.Batch >= sim.VLen && share(stored, b.turn()) > 0 {
-		b.needBuffers()
-		b.g.copies++
-		c.buffer = int16(b.g.copies)
-		return c
+// canStore says whether there is memory for buffers. Groups that lack items have no words of their own to spare: where
+// there are others, they lend them.
+func (p plan) canStore() bool { return p.shape.Batch >= sim.VLen }
+
+// newCopy begins a copy, of which so many 32nds go through memory, out of a table of records or the last one.
+func (b *lowering) newCopy(stored int, last bool) *transfer {
+	if b.canStore() && share(stored, b.turn()) > 0 {
+		b.lastCopied = b.lastCopied || last
+		return b.throughMemory(last)
 	}
-	c.dst = b.g.newPieces(vectorWidth)
+	return &transfer{b: b, dst: b.g.newPieces(vectorWidth)}
+}
+
+// throughMemory begins a copy by the store engine. Where copies take turns, those of the last table and broadcasts get the
+// next buffer of their ring.
+func (b *lowering) throughMemory(last bool) *transfer {
+	b.needBuffers()
+	b.g.copies++
+	c := &transfer{b: b, buffer: int16(b.g.copies), before: -1}
+	turn := -1
+	if last && b.takesTurns() {
+		c.turns = true
+		pool, ring := b.pools()
+		n := len(b.ringLoads)
+		if n >= ring {
+			c.before = b.ringLoads[n-ring]
+		}
+		turn = pool + n%ring
+	}
+	b.g.turns = append(b.g.turns, int16(turn))
 	return c
 }
 
@@ -42,6 +63,7 @@ func (c *transfer) lane(l int, word operand) {
 	o := c.b.emitTo(noReg, sim.OpStore, onStore, 0, noReg.at(l), word)
 	c.b.g.ops[o].buffer = c.buffer
 	c.b.g.weakly(c.b.buffersReady, o)
+	c.b.g.weakly(c.before, o)
 	c.stores = append(c.stores, o)
 }
 
@@ -57,17 +79,54 @@ func (c *transfer) vector() operand {
 		c.b.g.after(s, o)
 	}
 	c.b.copyLoads = append(c.b.copyLoads, o)
+	if c.turns {
+		c.b.ringLoads = append(c.b.ringLoads, o)
+	}
 	return d
 }
 
 // buffers returns how many buffers there are: each is the index words of one of the last whole groups.
 func (b *lowering) buffers() int {
-	wanted := (max(b.cfg.StoreCopies, b.cfg.LastCopies)*b.cfg.CopyBuffers + bufferShares - 1) / bufferShares
-	lenders := b.shape.Batch / sim.VLen
-	if b.cfg.LastTable {
+	pool, ring := b.pools()
+	return pool + ring
+}
+
+// takesTurns says whether the copies out of the last table have a ring of buffers, which broadcasts use before them.
+func (p plan) takesTurns() bool {
+	return p.cfg.StoreBroadcasts > 0 && p.cfg.LastCopies > 0 && (p.cfg.StoreCopies == 0 || p.lenders() > 1)
+}
+
+// pools returns how many buffers are assigned after the schedule, and how many are in the ring.
+func (b *lowering) pools() (pool, ring int) {
+	most := min(maxBuffers, b.lenders())
+	if !b.takesTurns() {
+		return min(max(b.wanted(max(b.cfg.StoreCopies, b.cfg.LastCopies)), 1), most), 0
+	}
+	if b.cfg.StoreCopies > 0 {
+		pool = min(b.wanted(b.cfg.StoreCopies), most/2)
+	}
+	return pool, min(max(b.wanted(b.cfg.LastCopies), 1), most-pool)
+}
+
+// broadcastsByStore says whether a word that is needed in this round gets into all lanes through memory: not early, and not
+// where it would have to wait for copies that have had their turn in the ring.
+func (b *lowering) broadcastsByStore() bool {
+	r := int(b.round)
+	return b.takesTurns() && !b.lastCopied && r < b.shape.Rounds && r >= b.shape.Rounds-b.cfg.StoreBroadcasts
+}
+
+// wanted returns how many buffers a share of copies asks for.
+func (b *lowering) wanted(copies int) int {
+	return (copies*b.cfg.CopyBuffers + bufferShares - 1) / bufferShares
+}
+
+// lenders returns how many groups have index words to spare.
+func (p plan) lenders() int {
+	lenders := p.shape.Batch / sim.VLen
+	if p.cfg.LastTable {
 		lenders -= lastTableWords / sim.VLen // these index words are taken
 	}
-	return min(max(wanted, 1), maxBuffers, lenders)
+	return lenders
 }
 
 // bufferGroup returns the group whose index words are the i-th buffer. The last groups end last, so that their
@@ -79,6 +138,7 @@ func (b *lowering) needBuffers() {
 	if b.buffersReady >= 0 {
 		return
 	}
+	b.g.pool, _ = b.pools()
 	b.setUp(func() operand {
 		// The words of the lowest buffer follow one another; each of the others is as far above it as its group is.
 		lowest := b.bufferGroup(b.buffers() - 1)

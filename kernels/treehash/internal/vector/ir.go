@@ -88,6 +88,10 @@ type graph struct {
 	// copies counts the copies through memory; buffers are the vectors with the addresses of the buffers' words.
 	copies  int
 	buffers []reg
+	// turns are the buffers of the copies that take turns, from copy 1; -1 for the others, whose buffers are assigned after
+	// the schedule.
+	turns []int16
+	pool  int // how many of the buffers those are
 }
 
 // arc says that operation `to` waits for operation `from`: until the cycle after its last slot, or, where it is weak,

@@ -162,7 +162,7 @@ func (b *lowering) step(it *item, g, r int) {
 		it.value = b.valu(sim.OpVXor, it.value, b.selectNode(it.bits, depth, b.carried(g, r)))
 	case lookRecord:
 		if b.readsLast(r) {
-			b.readRecords(it, b.lastAddress(it.bits), lastTableField, b.lastTable(), b.newCopy(b.cfg.LastCopies))
+			b.readRecords(it, b.lastAddress(it.bits), lastTableField, b.lastTable(), b.newCopy(b.cfg.LastCopies, true))
 			break
 		}
 		it.addr = b.advance(it.addr, it.bits, uint32(b.levelAddr(depth)), recordStride, b.addressBits(it, depth))
@@ -170,7 +170,7 @@ func (b *lowering) step(it *item, g, r int) {
 			b.splitRecords(it, depth)
 			break
 		}
-		b.readRecords(it, it.addr.reg, 1, b.table(depth), b.newCopy(b.cfg.StoreCopies))
+		b.readRecords(it, it.addr.reg, 1, b.table(depth), b.newCopy(b.cfg.StoreCopies, false))
 	case lookChild:
 		b.chooseChild(it, it.bits[depth-1])
 	case lookLone:

@@ -27,6 +27,8 @@ type setup struct {
 	// Copies through memory.
 	buffersReady int32 // the fence behind the addresses of the buffers, -1 while there are none
 	copyLoads    []int32
+	ringLoads    []int32 // those of the ring
+	lastCopied   bool    // whether there has been a copy out of the last table
 }
 
 // nodeKey names a broadcast tree node, or the difference of two: node `from` less node `less` (-1 for none).
@@ -128,11 +130,23 @@ func (b *lowering) vector(v uint32) operand {
 	r, ok := b.vectors[v]
 	if !ok {
 		s := b.scalar(v)
-		r = b.setUp(func() operand { return b.valu(sim.OpVBroadcast, s) }).reg
+		r = b.setUp(func() operand { return b.broadcast(s) }).reg
 		b.vectors[v] = r
 		b.g.names = append(b.g.names, name{r, fmt.Sprintf("constant %#x", v)})
 	}
 	return whole(r)
+}
+
+// broadcast returns a vector whose lanes all hold a word. What is not needed soon may go through memory.
+func (b *lowering) broadcast(word operand) operand {
+	if !b.broadcastsByStore() {
+		return b.valu(sim.OpVBroadcast, word)
+	}
+	c := b.throughMemory(true)
+	for l := range sim.VLen {
+		c.lane(l, word)
+	}
+	return c.vector()
 }
 
 // address returns a register with the address base + 8*i, made by one addition: on the flow engine to the base itself,
@@ -173,7 +187,7 @@ func (b *lowering) node(k nodeKey) operand {
 			if k.less >= 0 {
 				v = b.emit(sim.OpSub, onALU, wordWidth, 0, v, b.treeWord(k.less, k.xored))
 			}
-			return b.valu(sim.OpVBroadcast, v)
+			return b.broadcast(v)
 		}).reg
 		b.nodes[k] = r
 		text := fmt.Sprintf("node %d", k.from)

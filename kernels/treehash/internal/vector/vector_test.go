@@ -40,6 +40,7 @@ func randomConfig(s tree.Shape, indices bool, n func(k int) int) Config {
 	}
 	if c.Levels == lastTableLevel && c.Tables > 0 && lastTableFits(s, indices) && n(3) > 0 {
 		c.LastTable, c.LastFlow, c.LastCopies, c.Shallow = true, n(shares+1), n(shares+1), 0
+		c.StoreBroadcasts = n(s.Rounds+1) * n(2)
 	}
 	return c
 }
@@ -102,7 +103,7 @@ func TestManyPoints(t *testing.T) {
 	if testing.Short() {
 		points = 200
 	}
-	for _, s := range []tree.Shape{{Height: 5, Rounds: 9, Batch: 24}, {Height: 3, Rounds: 8, Batch: 11}, {Height: 6, Rounds: 7, Batch: 64}, {Height: 9, Rounds: 12, Batch: 16}, {Height: 4, Rounds: 10, Batch: 27}} {
+	for _, s := range []tree.Shape{{Height: 5, Rounds: 9, Batch: 24}, {Height: 3, Rounds: 8, Batch: 11}, {Height: 6, Rounds: 7, Batch: 64}, {Height: 9, Rounds: 12, Batch: 16}, {Height: 4, Rounds: 10, Batch: 27}, {Height: 4, Rounds: 10, Batch: 96}} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(3, uint64(s.Words())))
@@ -499,6 +500,13 @@ func TestIdeasPay(t *testing.T) {
 	if v, _, _ := count(func(c *Config) { c.WindowGather = 32 }); v >= vector {
 		t.Errorf("the easier addresses give %d vector operations, from %d", v, vector)
 	}
+	last := func(c *Config) { c.Levels, c.Tables, c.LastTable, c.LastCopies, c.CopyBuffers = 3, 3, true, 32, 2 }
+	vector, loads, _ = count(last)
+	v, l, _ := count(func(c *Config) { last(c); c.StoreBroadcasts = 12 })
+	if vector-v < 5 || vector-v != l-loads {
+		// One load for each.
+		t.Errorf("constants through memory give %d vector operations and %d loads, from %d and %d", v, l, vector, loads)
+	}
 }
 
 func TestDoesNotFit(t *testing.T) {
@@ -622,6 +630,7 @@ func TestValidate(t *testing.T) {
 		func(c *Config) { c.Levels = 6 }, func(c *Config) { c.Levels = -1 }, func(c *Config) { c.Window = 0 },
 		func(c *Config) { c.Window = 33 }, func(c *Config) { c.Tables = 1 }, func(c *Config) { c.Madd1 = 33 },
 		func(c *Config) { c.FirstFlow = -1 }, func(c *Config) { c.Laggards = 101 }, func(c *Config) { c.LastFlow = 1 },
+		func(c *Config) { c.StoreBroadcasts = 1 },
 		func(c *Config) { c.LastTable = true }, func(c *Config) { c.Levels, c.Tables, c.Shallow, c.LastTable = 3, 1, 1, true },
 	} {
 		bad := good

@@ -1,0 +1,9 @@
+// Package testonly has what hosts of tests may be and others must not: package nativetest makes them.
+package testonly
+
+// Host says how the host of a test differs from others. The zero value does not.
+type Host struct {
+	// Hasty says that costs count as they are, although the core may be slow because others work too: nothing waits for it or measures
+	// again.
+	Hasty bool
+}

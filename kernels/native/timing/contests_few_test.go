@@ -1,0 +1,6 @@
+//go:build !stress
+
+package timing
+
+// How many contests are held on each machine.
+const alikeContests, gainContests = 250, 150
