@@ -36,7 +36,7 @@ type Contest struct {
 type ContestProgress struct {
 	Finalists  int  // how many are measured
 	Confirming bool // whether one of them is being measured again
-	Pair, Of   int  // the pair that begins, and the largest number of pairs; 0 while finalists are checked
+	Pair, Of   int  // the pair that begins, and the largest number of pairs, 0 where nobody knows; both are 0 while finalists are checked
 }
 
 // Step names the current step.
@@ -60,6 +60,9 @@ func (p ContestProgress) String() string {
 	most := ""
 	if !p.Confirming {
 		most = "up to "
+	}
+	if p.Of == 0 {
+		return fmt.Sprintf("%s, pair %d", p.Step(), p.Pair)
 	}
 	return fmt.Sprintf("%s, pair %d of %s%d", p.Step(), p.Pair, most, p.Of)
 }

@@ -234,6 +234,9 @@ func TestContestObserved(t *testing.T) {
 	if err != nil || !slices.Equal(seen, want) {
 		t.Errorf("%q, %v", seen, err)
 	}
+	if got := (ContestProgress{Finalists: 1, Confirming: true, Pair: 31}).String(); got != "confirming the winner, pair 31" {
+		t.Errorf("where nobody knows how many: %s", got)
+	}
 	if got := (ContestProgress{}).String(); got != "checking the finalists on fresh inputs" {
 		t.Errorf("before it begins: %s", got)
 	}

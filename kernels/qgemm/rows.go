@@ -8,7 +8,12 @@ func (g *generator) rowsTile() {
 	g.Horizontal("float", "vec", g.Lanes())
 	g.Comment("tile multiplies the rows from t * MR on with the rows of w from p * NR on. Rows that do not exist are the last one, and are not stored.")
 	g.Func("static void tile(const struct job *j, int64_t t, int64_t p)")
-	g.Line("const int64_t rows = j->m - t * MR, columns = j->n - p * NR;")
+	if g.MR > 1 {
+		g.Line("const int64_t rows = j->m - t * MR;")
+	}
+	if g.NR > 1 {
+		g.Line("const int64_t columns = j->n - p * NR;")
+	}
 	for r := range g.MR {
 		at := "t * MR"
 		if r > 0 {

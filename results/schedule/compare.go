@@ -82,6 +82,9 @@ func (p CompareProgress) String() string {
 	case CheckingB:
 		return fmt.Sprintf("checking B, input %d of %d", p.At, p.Of)
 	}
+	if p.Of == 0 {
+		return fmt.Sprintf("measuring A and B in turns, pair %d", p.At)
+	}
 	return fmt.Sprintf("measuring A and B in turns, pair %d of %d", p.At, p.Of)
 }
 

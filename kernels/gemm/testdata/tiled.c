@@ -8,6 +8,7 @@ typedef float vec_any __attribute__((vector_size(64), aligned(4), may_alias)); /
 #define LOAD(p) ((vec)*(const vec_any *)(p))
 #define STORE(p, v) (*(vec_any *)(p) = (v))
 #define NOINLINE __attribute__((noinline))
+#pragma GCC diagnostic ignored "-Wunused-parameter" // functions of one type need different parts of what they are given
 #ifdef __has_builtin
 #define HAS(x) __has_builtin(x)
 #else

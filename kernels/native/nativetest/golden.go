@@ -1,10 +1,14 @@
 package nativetest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +118,21 @@ func GoldenText(t *testing.T, file string, update bool, spec native.Spec, values
 	got := fmt.Sprintf("// %s\n// %s %s\n%s", p.Key(), src.Compiler, strings.Join(src.Flags, " "), src.Text)
 	if goldenFile(t, file, update, got) != got {
 		t.Errorf("%s differs; run the test with -update and look at what git says", file)
+	}
+	strict(t, src)
+}
+
+// strict fails where a compiler warns of text that is generated: users compile it with their own flags.
+func strict(t *testing.T, src native.Source) {
+	t.Helper()
+	compiler, err := exec.LookPath(cmp.Or(src.Compiler, "gcc"))
+	if err != nil || src.Lang != "c" || runtime.GOARCH != "amd64" {
+		return // the flags are of that architecture
+	}
+	cmd := exec.CommandContext(t.Context(), compiler, slices.Concat(src.Flags, []string{"-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c", "-"})...)
+	cmd.Stdin = strings.NewReader(src.Text)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

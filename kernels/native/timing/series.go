@@ -163,11 +163,14 @@ func (s *Series) Run(ctx context.Context) error {
 			s.dropSlower()
 		}
 		if s.Observe != nil {
-			of := max(enough+round-counted, round+1) // rounds that do not count are repeated
+			of := enough + round - counted // rounds that do not count are repeated
 			if s.choosing() {
 				of = allRounds
 			}
-			s.Observe(round+1, max(round+1, min(of, s.affordable(round, now.Sub(start)))))
+			if of = min(of, s.affordable(round, now.Sub(start))); of <= round {
+				of = 0 // it ends when the machine is calm
+			}
+			s.Observe(round+1, of)
 		}
 		if err := s.round(ctx, round); err != nil {
 			return err

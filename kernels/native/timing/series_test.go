@@ -168,6 +168,25 @@ func TestSeriesAffordable(t *testing.T) {
 	}
 }
 
+// TestSeriesRestless: a series that waits for a calm machine tells of no number of pairs.
+func TestSeriesRestless(t *testing.T) {
+	var seen []int
+	set := kernels.Series{Limit: time.Hour, Confirm: true, Observe: func(_, of int) { seen = append(seen, of) }}
+	l := newLab(2, set, func(i, round int) (float64, error) {
+		cost := []float64{1, 0.9}[i]
+		if round%3 != 0 {
+			cost *= 1.2 + 0.1*float64(round%7)
+		}
+		return cost, nil
+	})
+	if err := l.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) != 43 || seen[29] != 30 || seen[30] != 0 || seen[42] != 0 {
+		t.Errorf("it tells of %v", seen)
+	}
+}
+
 // TestSeriesOrder: who has the turns of a round, so that what goes on meanwhile favours nobody.
 func TestSeriesOrder(t *testing.T) {
 	l := newLab(3, kernels.Series{Limit: time.Hour}, always(1, 1, 1))

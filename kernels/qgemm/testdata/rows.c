@@ -215,7 +215,8 @@ static inline float horizontal(vec s)
 // tile multiplies the rows from t * MR on with the rows of w from p * NR on. Rows that do not exist are the last one, and are not stored.
 static void tile(const struct job *j, int64_t t, int64_t p)
 {
-	const int64_t rows = j->m - t * MR, columns = j->n - p * NR;
+	const int64_t rows = j->m - t * MR;
+	const int64_t columns = j->n - p * NR;
 	const int64_t r0 = t * MR * j->blocks;
 	const int8_t *a0 = j->rows + r0 * BLOCK;
 	const float *d0 = j->d + r0;
