@@ -32,10 +32,10 @@ type arena struct {
 	sets   []unsafe.Pointer // to the buffers, copy by copy, place by place; in the arena itself, because C reads it
 	// variants say, for each set, from which variant most of its inputs come; -1 where that is not reliable; nil before allocate.
 	variants []int
-	parts    map[partsOf][]part // the same for the parts of an input that is mixed, or that changes line by line
-	fresh    map[partsOf][]int  // the contents of the parts of an input that is put together from many
-	place    int                // of the last sample
-	next     int                // the copy that the next call takes
+	parts    map[partsOf]*parted // the same for the parts of an input that is mixed, or that changes line by line
+	fresh    map[partsOf][]int   // the contents of the parts of an input that is put together from many
+	place    int                 // of the last sample
+	next     int                 // the copy that the next call takes
 
 	requests int // prepared since the candidate was loaded
 	script   script
@@ -103,7 +103,7 @@ func (w *child) allocate(copies, places int) error {
 		a.sets[i] = unsafe.Add(first, offset)
 	}
 	a.copies, a.places, a.place, a.next, a.variants = copies, places, 0, 0, slices.Repeat([]int{-1}, copies*places)
-	a.parts, a.fresh = map[partsOf][]part{}, map[partsOf][]int{}
+	a.parts, a.fresh = map[partsOf]*parted{}, map[partsOf][]int{}
 	return nil
 }
 
