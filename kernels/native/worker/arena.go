@@ -164,11 +164,12 @@ func (a *arena) room(bytes int) (unsafe.Pointer, error) {
 	return base, nil
 }
 
-// prepared is a timing that is ready to run.
+// prepared is a timing that is ready to run, or has run.
 type prepared struct {
-	plan plan
-	run  *harnessRun
-	out  []stretch
+	plan    plan
+	run     *harnessRun
+	out     []stretch
+	sampled bool
 }
 
 // prepare plans the timed calls of a request and writes the plan for the harness.
@@ -254,13 +255,14 @@ func (a *arena) load(p *planner) (*harnessRun, []stretch, error) {
 	return run, out, nil
 }
 
-// sample runs the prepared timing.
-func (w *child) sample() (reply, error) {
+// sample runs the prepared timing. Its result is another request: tune looks at the clocks of the process before, and would take the work on
+// many stretches for that of the candidate.
+func (w *child) sample() error {
 	p := w.prepared
-	if p == nil {
-		return reply{}, errors.New("no timing is prepared")
+	if p == nil || p.sampled {
+		return errors.New("no timing is prepared")
 	}
-	w.prepared = nil
+	p.sampled = true
 	w.caller.do(func() { purego.SyscallN(w.harness, uintptr(unsafe.Pointer(p.run))) })
-	return p.plan.result(p.run, p.out), nil
+	return nil
 }
