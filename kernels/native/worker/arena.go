@@ -32,10 +32,10 @@ type arena struct {
 	sets   []unsafe.Pointer // to the buffers, copy by copy, place by place; in the arena itself, because C reads it
 	// variants say, for each set, from which variant most of its inputs come; -1 where that is not reliable; nil before allocate.
 	variants []int
-	parts    map[partsOf][]part // the same for the parts of an input that is mixed, or that changes line by line
-	fresh    map[partsOf][]int  // the contents of the parts of an input that is put together from many
-	place    int                // of the last sample
-	next     int                // the copy that the next call takes
+	parts    map[partsOf]*parted // the same for the parts of an input that is mixed, or that changes line by line
+	fresh    map[partsOf][]int   // the contents of the parts of an input that is put together from many
+	place    int                 // of the last sample
+	next     int                 // the copy that the next call takes
 
 	requests int // prepared since the candidate was loaded
 	script   script
@@ -103,7 +103,7 @@ func (w *child) allocate(copies, places int) error {
 		a.sets[i] = unsafe.Add(first, offset)
 	}
 	a.copies, a.places, a.place, a.next, a.variants = copies, places, 0, 0, slices.Repeat([]int{-1}, copies*places)
-	a.parts, a.fresh = map[partsOf][]part{}, map[partsOf][]int{}
+	a.parts, a.fresh = map[partsOf]*parted{}, map[partsOf][]int{}
 	return nil
 }
 
@@ -164,11 +164,12 @@ func (a *arena) room(bytes int) (unsafe.Pointer, error) {
 	return base, nil
 }
 
-// prepared is a timing that is ready to run.
+// prepared is a timing that is ready to run, or has run.
 type prepared struct {
-	plan plan
-	run  *harnessRun
-	out  []stretch
+	plan    plan
+	run     *harnessRun
+	out     []stretch
+	sampled bool
 }
 
 // prepare plans the timed calls of a request and writes the plan for the harness.
@@ -254,13 +255,14 @@ func (a *arena) load(p *planner) (*harnessRun, []stretch, error) {
 	return run, out, nil
 }
 
-// sample runs the prepared timing.
-func (w *child) sample() (reply, error) {
+// sample runs the prepared timing. Its result is another request: tune looks at the clocks of the process before, and would take the work on
+// many stretches for that of the candidate.
+func (w *child) sample() error {
 	p := w.prepared
-	if p == nil {
-		return reply{}, errors.New("no timing is prepared")
+	if p == nil || p.sampled {
+		return errors.New("no timing is prepared")
 	}
-	w.prepared = nil
+	p.sampled = true
 	w.caller.do(func() { purego.SyscallN(w.harness, uintptr(unsafe.Pointer(p.run))) })
-	return p.plan.result(p.run, p.out), nil
+	return nil
 }

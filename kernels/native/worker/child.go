@@ -324,11 +324,17 @@ func (w *child) handle(q request, fd int) reply {
 		begin := uint64(uintptr(w.arena.base))
 		return reply{Arena: [2]uint64{begin, begin + uint64(w.arena.size)}}
 	case q.Sample:
-		r, err := w.sample()
-		if err != nil {
+		if err := w.sample(); err != nil {
 			return fail(err)
 		}
-		return r
+		return reply{}
+	case q.Result:
+		p := w.prepared
+		if p == nil || !p.sampled {
+			return fail(errors.New("no timing has run"))
+		}
+		w.prepared = nil
+		return p.plan.result(p.run, p.out)
 	}
 	return fail(errors.New("an empty request"))
 }

@@ -41,7 +41,7 @@ const (
 	wordBytes    = 8       // the unit between calls
 	fewBytes     = 512     // up to this size an input is mixed by its elements, because a few lines would be all of it
 	linesFull    = 4       // of each input that is completely new
-	linesCold    = 2       // of each input that is to stay out of the caches, or where there are many inputs
+	linesCold    = 3       // of each input that is to stay out of the caches, or where there are many inputs
 	damagedWords = 4       // of each output
 	mixedBytes   = 1024    // the least part of an input that is mixed anew, or of which a line changes
 	mostParts    = 16384   // of such an input
@@ -390,7 +390,9 @@ func (p *planner) change(of stretchOf, set, sets int) (much bool) {
 		to := a.buffer(p.w, set, j)
 		if full || r.Mode == InOut {
 			much = true
-			delete(a.parts, partsOf{set, j})
+			if whole := a.parts[partsOf{set, j}]; whole != nil {
+				whole.known = false
+			}
 			p.replace(of, set, j)
 		}
 		if of.variant >= 0 || p.w.contents < 2 {
@@ -500,33 +502,55 @@ func newWalk(count, whole int) walk {
 	return walk{count: count}
 }
 
-// part is a part of an input. Its lines take the content of another variant one by one, in a random order, and then its own again. So a
-// line changes at each turn, and mix knows the variants that it must not take.
+// part is a part of an input. At each turn one of its lines, drawn at random, takes the other one of two variants. So the contents of the
+// parts do not come back together, as they would if each went through its lines in some order, and mix knows the variants that it must
+// not take.
 type part struct {
 	variant, other int
-	first, step    int // of the order of the lines
-	done           int // lines of the order
-	back           bool
+	others         []uint64 // the lines that have the content of the other variant, as bits
+	count          int      // of these lines
+	last           int      // the line that changed last; -1 for none
+}
+
+// parted is an input in parts. It stays when the input gets other content as a whole, so that there is no garbage.
+type parted struct {
+	parts []part
+	size  int  // of each part
+	known bool // whether the parts are those of the content
 }
 
 // partsOf returns the parts of an input of a set, and their size.
 func (p *planner) partsOf(set, j int) (parts []part, size int) {
 	a, r := &p.w.arena, p.w.regions[j]
-	size = max(mixedBytes, roundUp(r.Bytes/mostParts, lineBytes))
-	parts = a.parts[partsOf{set, j}]
-	if parts == nil {
-		parts = make([]part, (r.Bytes+size-1)/size)
+	of := a.parts[partsOf{set, j}]
+	if of == nil {
+		of = newParted(r)
+		a.parts[partsOf{set, j}] = of
+	}
+	if !of.known {
+		of.known = true
 		fresh := a.fresh[partsOf{set, j}]
-		for i := range parts {
+		for i := range of.parts {
 			v := a.variants[set]
 			if fresh != nil {
-				v = fresh[i*size/r.freshPart()]
+				v = fresh[i*of.size/r.freshPart()]
 			}
-			parts[i] = part{variant: v, other: p.other(v)}
+			of.parts[i].become(v, p.other(v))
 		}
-		a.parts[partsOf{set, j}] = parts
 	}
-	return parts, size
+	return of.parts, of.size
+}
+
+// newParted divides an input.
+func newParted(r region) *parted {
+	size := max(mixedBytes, roundUp(r.Bytes/mostParts, lineBytes))
+	of := &parted{size: size, parts: make([]part, (r.Bytes+size-1)/size)}
+	words := (size/r.unit(lineBytes) + 63) / 64
+	bits := make([]uint64, len(of.parts)*words)
+	for i := range of.parts {
+		of.parts[i].others, of.parts[i].last = bits[i*words:(i+1)*words], -1
+	}
+	return of
 }
 
 // changeLines changes a line of each part of an input, so that whoever computes only what has changed gains little, whatever the size
@@ -543,22 +567,34 @@ func (p *planner) changeLines(set, j int) {
 	}
 }
 
-// nextLine returns which line of a part changes next, and the variant that it takes.
+// nextLine returns which line of a part changes next, and the variant that it takes. It is never the line that changed last, which would
+// bring back the content before. When all lines have one content, the next one is drawn anew.
 func (p *planner) nextLine(t *part, lines int) (line, variant int) {
-	if t.done == 0 {
-		t.first, t.step = p.rng.IntN(lines), 1+p.rng.IntN(lines)
-		for gcd(t.step, lines) > 1 {
-			t.step = 1 + p.rng.IntN(lines)
-		}
+	if t.last < 0 || lines == 1 {
+		line = p.rng.IntN(lines)
+	} else {
+		line = (t.last + 1 + p.rng.IntN(lines-1)) % lines
 	}
-	line, variant = (t.first+t.done*t.step)%lines, t.other
-	if t.back {
+	t.last = line
+	word, bit := &t.others[line/64], uint64(1)<<(line%64)
+	*word ^= bit
+	if *word&bit != 0 {
+		variant = t.other
+		t.count++
+	} else {
 		variant = t.variant
+		t.count--
 	}
-	if t.done++; t.done == lines {
-		t.done, t.back = 0, !t.back
+	if t.count == 0 || t.count == lines {
+		t.become(variant, p.other(variant))
 	}
 	return line, variant
+}
+
+// become says that all lines of a part have the content of a variant, and which one they take next.
+func (t *part) become(variant, other int) {
+	t.variant, t.other, t.count = variant, other, 0
+	clear(t.others)
 }
 
 func gcd(a, b int) int {
@@ -581,7 +617,7 @@ func (p *planner) mix(set int) {
 			for n > 2 && (now == old.variant || now == old.other) {
 				now = p.rng.IntN(n)
 			}
-			parts[i] = part{variant: now, other: p.other(now)}
+			parts[i].become(now, p.other(now))
 			at := i * size
 			p.give(to, change{j, at, min(size, r.Bytes-at), unsafe.Add(p.w.variant(now, j), at)})
 		}

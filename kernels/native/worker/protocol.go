@@ -64,6 +64,7 @@ type request struct {
 	Call    *callRequest `json:",omitempty"`
 	Prepare *timeRequest `json:",omitempty"`
 	Sample  bool         `json:",omitempty"` // runs what was prepared
+	Result  bool         `json:",omitempty"` // asks what Sample measured
 }
 
 type mapRequest struct {
@@ -120,8 +121,8 @@ type reply struct {
 	Arena     [2]uint64 `json:",omitzero"`  // start and end of the timing copies, of Prepare
 	Left      string    `json:",omitempty"` // what the candidate left behind, of Unload
 	Seconds   []float64 `json:",omitempty"` // a call, one a sample
-	Spent     float64   `json:",omitempty"` // seconds, of Sample from its start to its end, of Call in the candidate
-	// The rest belongs to Sample, in seconds.
+	Spent     float64   `json:",omitempty"` // seconds, of Result from the start of Sample to its end, of Call in the candidate
+	// The rest belongs to Result, in seconds.
 	Timed float64 `json:",omitempty"` // the part of it spent in calls
 	First float64 `json:",omitempty"` // the first call of a stretch; 0 where there are too few stretches
 	Each  float64 `json:",omitempty"` // each other call of a stretch

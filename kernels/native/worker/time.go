@@ -70,12 +70,15 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 			end = t.Around(w.running.pid)
 		}
 		before := w.running.look()
-		r, err = w.ask(ctx, request{Sample: true}, nil, wall, cpu)
+		_, err = w.ask(ctx, request{Sample: true}, nil, wall, cpu)
 		end()
 		if err != nil {
 			return Timing{}, err
 		}
 		used := w.running.look().since(before)
+		if r, err = w.ask(ctx, request{Result: true}, nil, wall, cpu); err != nil {
+			return Timing{}, err
+		}
 		if used.process.Seconds() > r.Spent*(1+clockShare)+threadsSlack {
 			used.ours = w.running.ours()
 		}
@@ -298,8 +301,12 @@ func (u usage) doubt(r reply, t TimeRequest, rate func(Clock) float64) error {
 			ours += u.threads[id]
 		}
 	}
+	others := process - ours.Seconds()
 	process -= min(ours.Seconds(), oursShare*mine+oursSlack)
 	if threads == 1 && process > mine*(1+clockShare)+threadsSlack {
+		if others <= mine*(1+clockShare)+threadsSlack {
+			return implausible("the worker's own threads used %.3f s of CPU time beside %.3f s of its thread: it works in them, or the machine is too busy to measure it", ours.Seconds(), mine)
+		}
 		n := u.working()
 		return kernels.Reject(space.WrongAnswer, "uses %d threads, the file says 1: say threads: %d, or start none", n, n)
 	}

@@ -712,6 +712,9 @@ func TestDoubt(t *testing.T) {
 		}, ""},
 		{"too much of the worker's own", func(u *usage, _ *reply, _ *TimeRequest) {
 			u.process, u.threads[2], u.ours = 160*ms, 60*ms, []int{2}
+		}, "implausible: the worker's own threads used 0.060 s"},
+		{"a helper beside too much of the worker's own", func(u *usage, _ *reply, _ *TimeRequest) {
+			u.process, u.threads[2], u.threads[3], u.ours = 190*ms, 60*ms, 30*ms, []int{2}
 		}, "uses 2 threads"},
 		{"by the wall", func(_ *usage, r *reply, t *TimeRequest) { t.Clock, r.Spent = Wall, 0.12 }, ""},
 		{"by the wall, with a helper", func(u *usage, r *reply, t *TimeRequest) { t.Clock, r.Spent, u.process = Wall, 0.12, 150*ms }, "uses 2 threads"},
@@ -777,5 +780,29 @@ func TestHarness(t *testing.T) {
 		if !strings.Contains(line, " w ") {
 			t.Errorf("the harness needs %s", line)
 		}
+	}
+}
+
+// TestResultApart: a timing says that it has run before it works on what it measured, because the clocks of the process are read in between.
+func TestResultApart(t *testing.T) {
+	w := startTimer(t, Options{})
+	const size = 64
+	loadVaried(t, w, double, size, variants(3, size), Out)
+	if _, err := w.Time(t.Context(), TimeRequest{Calls: 1, Samples: 1, Clock: CPU, Dims: []int64{size / 4}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []request{
+		{Prepare: &timeRequest{Dims: []int64{size / 4}, Calls: 10, Samples: 2, Window: 1, Seed: [2]uint64{1, 2}}}, {Sample: true}, {Result: true},
+	} {
+		r, err := w.ask(t.Context(), q, nil, startLimit, startLimit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.Result != (len(r.Seconds) == 2) || q.Result != (r.Spent > 0) {
+			t.Errorf("%+v: %+v", q, r)
+		}
+	}
+	if _, err := w.ask(t.Context(), request{Result: true}, nil, startLimit, startLimit); err == nil || !strings.Contains(err.Error(), "no timing has run") {
+		t.Errorf("a second result: %v", err)
 	}
 }
