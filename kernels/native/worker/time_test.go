@@ -279,10 +279,13 @@ func TestTimeEvidence(t *testing.T) {
 	}
 }
 
+// requestsOfTry is how many requests a timing makes at each try: Prepare, Sample and Result.
+const requestsOfTry = 3
+
 // TestKnownCalls: a request for a call on a known variant makes one, on another variant than the call before, and gives evidence of it,
 // also of buffers that are changed in place.
 func TestKnownCalls(t *testing.T) {
-	for _, size := range []int{64, 8 << 20} {
+	for _, size := range []int{64, 5 << 19} { // of the latter there is room for one piece of evidence
 		for _, r := range []TimeRequest{
 			{Calls: 1, Samples: 3, Clock: CPU, Sparse: true},
 			{Calls: 1, Samples: 3, Clock: CPU, Warm: true},
@@ -300,6 +303,7 @@ func TestKnownCalls(t *testing.T) {
 				known.Calls, known.Samples, known.Known = 1, 1, true
 				last := -1
 				for range 6 {
+					before := w.running.seq
 					got, err := w.Time(t.Context(), known)
 					if err != nil {
 						t.Fatal(err)
@@ -308,7 +312,9 @@ func TestKnownCalls(t *testing.T) {
 						t.Fatalf("%d bytes, %v, %+v: %d calls, %d pieces of evidence, %v", size, mode, r, got.Calls, len(got.Evidence), got.Seconds)
 					}
 					e := got.Evidence[0]
-					if e.Variant < 0 || e.Variant == last && r.Copies < 2 || !bytes.Equal(e.Given[0], pool[e.Variant][0]) {
+					// A try whose clocks were refused, on a busy machine, was a call on another variant in between.
+					repeated := w.running.seq-before > requestsOfTry
+					if e.Variant < 0 || e.Variant == last && r.Copies < 2 && !repeated || !bytes.Equal(e.Given[0], pool[e.Variant][0]) {
 						t.Fatalf("%d bytes, %v, %+v: variant %d after %d", size, mode, r, e.Variant, last)
 					}
 					last = e.Variant
