@@ -39,3 +39,55 @@ func (h *Host) Call(ctx context.Context, s Source, one Case) ([][]byte, error) {
 	}
 	return out, nil
 }
+
+// owned is a worker in whose process only one object has run, and has ended.
+type owned struct {
+	so     string
+	limits worker.Limits
+	w      *worker.Worker // nil where there is none
+}
+
+// Own calls f with a worker for code that is no candidate's, such as a reference. f may load only so, in whose process no other object has
+// run. A worker that is left clean is kept for the next call with the same object, because to start one takes longer than most calls.
+func (h *Host) Own(ctx context.Context, so string, limits worker.Limits, f func(*worker.Worker) error) error {
+	w, err := h.takeOwned(ctx, so, limits)
+	if err != nil {
+		return err
+	}
+	if err = f(w); err == nil {
+		w.Unload()
+		err = w.Map(nil, nil) // its buffers may be large
+	}
+	if err != nil {
+		_ = w.Close()
+		return err
+	}
+	return h.keepOwned(owned{so, limits, w})
+}
+
+// takeOwned returns the worker that is kept for an object, or a new one.
+func (h *Host) takeOwned(ctx context.Context, so string, limits worker.Limits) (*worker.Worker, error) {
+	h.mu.Lock()
+	kept := h.owned
+	if found := kept.w != nil && kept.so == so && kept.limits == limits; found {
+		h.owned = owned{}
+		h.mu.Unlock()
+		return kept.w, nil
+	}
+	h.mu.Unlock()
+	// The worker may outlive the call that starts it, and so must its context.
+	return worker.Start(context.WithoutCancel(ctx), worker.Options{Core: -1, Limits: limits, Executable: h.options.Executable})
+}
+
+// keepOwned keeps a worker in place of the last one, which it ends. After Close nothing is kept.
+func (h *Host) keepOwned(o owned) error {
+	h.mu.Lock()
+	if !h.done {
+		o, h.owned = h.owned, o
+	}
+	h.mu.Unlock()
+	if o.w == nil {
+		return nil
+	}
+	return o.w.Close()
+}

@@ -50,6 +50,7 @@ type Host struct {
 	tools *cc.Toolchain
 	idle  map[worker.Options][]runner
 	kept  []runner // further workers for Close to end
+	owned owned    // the worker that Own used last
 	peak  *Peaks   // nil before all rates are measured
 	// glimpse has rates of a few samples; 0 where none were taken.
 	glimpse Peaks
@@ -137,7 +138,10 @@ func (h *Host) Close() error {
 	h.mu.Lock()
 	idle := h.idle
 	kept := h.kept
-	h.idle, h.kept, h.done = map[worker.Options][]runner{}, nil, true
+	if h.owned.w != nil {
+		kept = append(kept, h.owned.w)
+	}
+	h.idle, h.kept, h.owned, h.done = map[worker.Options][]runner{}, nil, owned{}, true
 	h.mu.Unlock()
 	h.claimed.Do(func() { h.core, h.free = h.cores[len(h.cores)-1], func() {} })
 	h.free()

@@ -240,15 +240,22 @@ func (s *sourceSpec) buildReference(ctx context.Context, by standard) (so string
 	return tools.BuildWithin(ctx, s.s.limits.compile, language, s.s.unit(pr, language, s.s.reference.function, 1), by.compiler, slices.Concat(by.flags, ownSymbols))
 }
 
-// compute calls the reference function in a process of its own.
+// compute calls the reference function in a process of its own, which may have called it before.
 func (s *sourceSpec) compute(ctx context.Context, by standard, cases []native.Case) (out []outcome, err error) {
-	c := &caller{s: s, ctx: ctx}
-	defer func() {
-		if cerr := c.close(); err == nil {
-			err = cerr
-		}
-	}()
-	return c.compute(ctx, by, cases)
+	so, err := s.buildReference(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	err = s.host.Own(ctx, so, s.referenceLimits(), func(w *worker.Worker) error {
+		out, err = (&caller{s: s, ctx: ctx, w: w}).compute(ctx, by, cases)
+		return err
+	})
+	return out, err
+}
+
+// referenceLimits returns the limits of a process that calls the reference.
+func (s *sourceSpec) referenceLimits() worker.Limits {
+	return worker.Limits{Wall: referenceTime, CPU: referenceTime, Memory: s.limits.Memory}
 }
 
 // caller calls the reference function in a worker, because it is not more trustworthy than a candidate. Starting a process takes longer than
@@ -274,8 +281,7 @@ func (c *caller) compute(ctx context.Context, by standard, cases []native.Case) 
 		return nil, err
 	}
 	if c.w == nil {
-		limits := worker.Limits{Wall: referenceTime, CPU: referenceTime, Memory: c.s.limits.Memory}
-		if c.w, err = worker.Start(c.ctx, worker.Options{Core: -1, Limits: limits}); err != nil {
+		if c.w, err = worker.Start(c.ctx, worker.Options{Core: -1, Limits: c.s.referenceLimits()}); err != nil {
 			return nil, err
 		}
 	}

@@ -142,12 +142,18 @@ func (p *planner) reserve() {
 			operations += of.calls - 1
 		}
 	}
-	p.stretches = slices.Grow(p.stretches, len(p.of))
-	p.steps = slices.Grow(p.steps, steps)
-	// A little more, so that the next request, of other lengths, hardly ever needs a longer list.
-	if operations += operations / 8; operations > cap(p.operations) {
-		p.operations = slices.Grow(p.operations, operations+operations/8)
+	p.stretches = room(p.stretches, len(p.of))
+	p.steps = room(p.steps, steps)
+	p.operations = room(p.operations, operations+operations/8)
+}
+
+// room returns an empty list for n elements: list, or where it is too short, one for a little more, so that the next request, of other
+// lengths, hardly ever needs a longer one. Unlike slices.Grow it does not copy the elements of the request before.
+func room[E any](list []E, n int) []E {
+	if n <= cap(list) {
+		return list[:0]
 	}
+	return make([]E, 0, n+n/8)
 }
 
 // renewal returns how many operations give a set of buffers new content before a stretch, roughly.
