@@ -176,11 +176,11 @@ func (h *halving) stepped() []candidate {
 	return out
 }
 
-// settle makes what a climb has found an island, and grafts of it the group. It returns false where no score there can be better
-// than the best.
+// settle makes what a climb has found an island, and grafts of it the group. It returns false where the climb has come no further than
+// one of the best points, and where no score there can be better than the best.
 func (h *halving) settle() bool {
 	c := h.climb.at
-	if c < 0 || h.viewAt(c).bound >= h.record {
+	if c < 0 || c == h.climb.starts[0] || h.viewAt(c).bound >= h.record {
 		return false
 	}
 	h.mainland, h.elite, h.best, h.island = h.elite, nil, math.Inf(1), true

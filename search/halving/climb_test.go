@@ -129,6 +129,10 @@ func TestStands(t *testing.T) {
 func TestSettle(t *testing.T) {
 	h, at := made(t, Config{Levels: 1})
 	h.score(at(0), 0, 10)
+	h.climb = climb{at: at(0), starts: []candidate{at(0)}}
+	if h.settle() {
+		t.Error("an island that is one of the best points")
+	}
 	h.climb.at = at(1)
 	h.score(at(1), 1, 9, space.Metric{Name: space.MetricBound, Value: 10})
 	if h.settle() {
