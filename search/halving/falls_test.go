@@ -109,7 +109,7 @@ func TestPromising(t *testing.T) {
 		{"its bound is worse", nil, 10, 5, 11, false},
 	} {
 		h, _ := made(t, Config{Levels: 2})
-		h.best, h.falls[1] = c.best, c.falls
+		h.best, h.record, h.falls[1] = c.best, c.best, c.falls
 		h.falls[2] = []float64{1e12} // of another level, which says nothing here
 		if got := h.promising(&view{bound: c.bound}, c.cost, 1); got != c.want {
 			t.Errorf("%s: %v", c.name, got)

@@ -1,7 +1,7 @@
 // Package halving lets any strategy use the cheap scores of a problem: successive halving over fidelities (Jamieson and Talwalkar
 // 2016; Karnin, Koren and Somekh 2013), with local search around the best points.
 //
-// The search goes in cycles of three parts:
+// The search goes in cycles of four parts:
 //
 //  1. Scouting. The inner strategy asks for points, which are scored at the cheapest fidelity only, and is told these
 //     scores. They are all on one scale, and thousands cost no more than a few full ones.
@@ -9,6 +9,9 @@
 //     of these, one in Config.Keep, at the one after that, and so on up to the full one.
 //  3. Refining. Neighbours of the best full scores are narrowed in the same way, from the cheapest fidelity on, batch by
 //     batch, until some batches in a row find no better one.
+//  4. Climbing, in the longest cycles. Step by step, from near the best full scores, it looks for points with less of the cheapest
+//     score, which fail at no dearer fidelity. Each that may be better than the best is refined on an island of its own: what is
+//     there does not have to compete with the best of all until it has been refined for as long.
 //
 // The first cycle is short, and each is longer than the one before, up to a limit. Before the first cycle a few points
 // are scored fully, so that even the shortest run has a result.
@@ -80,7 +83,7 @@ func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.S
 	rng := rand.New(rand.NewPCG(seed, 0x68616c76))
 	h := &halving{
 		space: s, inner: inner, cfg: c, rng: rng, code: code.New(s, seed, rng, nil, nil), points: search.NewPoints(s),
-		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1),
+		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1), record: math.Inf(1), started: map[int32]bool{},
 	}
 	h.seen = search.NewIndex(func(x *search.Index, v int) uint64 {
 		return x.Hash(h.sight(h.points.At(int(h.views.At(v).first))))
@@ -133,6 +136,16 @@ type halving struct {
 	falls [][]float64 // for each fidelity, how far the costs of recently promoted points fell to the full score
 	best  float64     // the least full cost
 	elite []candidate // the best full scores, the least first
+
+	// While an island is refined, best and elite are of the island; mainland has the elite of all else. record is the least full
+	// cost of all.
+	climb    climb
+	climbs   int            // that were begun
+	climbed  int            // of these in this cycle
+	started  map[int32]bool // the views that climbs began with
+	mainland []candidate
+	island   bool
+	record   float64
 }
 
 type stage int
@@ -141,6 +154,7 @@ const (
 	opening   stage = iota // the first points at full fidelity
 	scouting               // a batch of the inner strategy at the cheapest fidelity
 	narrowing              // a group from level to level
+	climbing               // steps at the cheapest fidelity, from one of the best points
 	emptying               // what is left, at full fidelity
 )
 
@@ -287,19 +301,34 @@ func (h *halving) next(p space.Progress) bool {
 		if h.stale < max(1, h.quota/perPatience) {
 			h.group, h.level = h.neighbours(), h.cfg.Levels
 		}
-		if len(h.group) == 0 {
-			h.stage, h.level = scouting, h.cfg.Levels
-			h.quota, h.scouted = min(growth*h.quota, h.cfg.Scouts), 0
-			if h.idle { // everything promising is known
-				h.group, h.level = h.remaining(), 0
-			}
-			h.idle = true
+		if len(h.group) > 0 {
+			return true
+		}
+		if h.island {
+			h.leave()
+		}
+		if !h.begin() {
+			h.cycle()
+		}
+	case climbing:
+		if !h.climbOn() && !h.settle() && !h.begin() {
+			h.cycle()
 		}
 	case emptying:
 		h.group, h.level = h.remaining(), 0
 		return len(h.group) > 0
 	}
 	return true
+}
+
+// cycle begins the next cycle.
+func (h *halving) cycle() {
+	h.stage, h.group, h.level = scouting, nil, h.cfg.Levels
+	h.quota, h.scouted, h.climbed = min(growth*h.quota, h.cfg.Scouts), 0, 0
+	if h.idle { // everything promising is known
+		h.group, h.level = h.remaining(), 0
+	}
+	h.idle = true
 }
 
 // askInside makes the next batch of the inner strategy the group.
@@ -450,9 +479,11 @@ func (h *halving) shortlist() []candidate {
 }
 
 // graft gives the blind parameters of a vector the values of one of the best points, or random ones.
-func (h *halving) graft(ords []int) {
-	if len(h.elite) > 0 && h.rng.IntN(2) == 0 {
-		from := h.point(h.elite[h.rng.IntN(len(h.elite))])
+func (h *halving) graft(ords []int) { h.graftFrom(ords, h.elite) }
+
+func (h *halving) graftFrom(ords []int, elite []candidate) {
+	if len(elite) > 0 && h.rng.IntN(2) == 0 {
+		from := h.point(elite[h.rng.IntN(len(elite))])
 		for _, i := range h.blind {
 			ords[i] = from.Ordinal(i)
 		}
@@ -505,7 +536,7 @@ func (h *halving) promoted() []candidate {
 
 // promising reports whether the full cost of a point may come near the best, judged by the recent falls from this fidelity.
 func (h *halving) promising(v *view, cost float64, level int) bool {
-	if v.bound >= h.best {
+	if v.bound >= h.record {
 		return false
 	}
 	falls := h.falls[level]
@@ -515,24 +546,14 @@ func (h *halving) promising(v *view, cost float64, level int) bool {
 // finished records a full cost.
 func (h *halving) finished(c candidate) {
 	cost := h.cost(c, 0)
-	h.best = min(h.best, cost)
+	h.best, h.record = min(h.best, cost), min(h.record, cost)
 	for level := 1; level <= h.cfg.Levels; level++ {
 		if h.right(c, level) {
 			h.falls[level] = append(h.falls[level], h.cost(c, level)-cost)
 			h.falls[level] = h.falls[level][max(0, len(h.falls[level])-memory):]
 		}
 	}
-	h.elite = append(h.elite, c)
-	h.sortAt(h.elite, 0)
-	// Of points with one view the best is enough: the others differ by luck only.
-	seen := map[*view]bool{}
-	h.elite = slices.DeleteFunc(h.elite, func(c candidate) bool {
-		v := h.viewAt(c)
-		again := seen[v]
-		seen[v] = true
-		return again
-	})
-	h.elite = h.elite[:min(elites, len(h.elite))]
+	h.elite = h.ranked(append(h.elite, c))
 }
 
 // neighbourTries is how often a neighbour is changed further until it may be promoted.
