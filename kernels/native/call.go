@@ -69,12 +69,14 @@ func (h *Host) Own(ctx context.Context, so string, limits worker.Limits, f func(
 func (h *Host) takeOwned(ctx context.Context, so string, limits worker.Limits) (*worker.Worker, error) {
 	h.mu.Lock()
 	kept := h.owned
-	if found := kept.w != nil && kept.so == so && kept.limits == limits; found {
+	found := kept.w != nil && kept.so == so && kept.limits == limits
+	if found {
 		h.owned = owned{}
-		h.mu.Unlock()
-		return kept.w, nil
 	}
 	h.mu.Unlock()
+	if found {
+		return kept.w, nil
+	}
 	// The worker may outlive the call that starts it, and so must its context.
 	return worker.Start(context.WithoutCancel(ctx), worker.Options{Core: -1, Limits: limits, Executable: h.options.Executable})
 }

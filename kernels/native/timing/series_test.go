@@ -43,6 +43,17 @@ func always(costs ...float64) func(int, int) (float64, error) {
 	return func(i, _ int) (float64, error) { return costs[i], nil }
 }
 
+// disturbed gives two entrants their costs on a machine that others use in all rounds but every n-th one.
+func disturbed(n int) func(int, int) (float64, error) {
+	return func(i, round int) (float64, error) {
+		cost := []float64{1, 0.9}[i]
+		if round%n != 0 {
+			cost *= 1.2 + 0.1*float64(round%7)
+		}
+		return cost, nil
+	}
+}
+
 // rounds returns how many rounds each entrant had.
 func (l *lab) rounds(entrants int) (n []int) {
 	for i := range entrants {
@@ -62,16 +73,6 @@ func TestSeriesRounds(t *testing.T) {
 			return costs[1], nil
 		}
 		return costs[0], nil
-	}
-	// Others use the machine in all rounds but every n-th one.
-	disturbed := func(n int) func(i, round int) (float64, error) {
-		return func(i, round int) (float64, error) {
-			cost := []float64{1, 0.9}[i]
-			if round%n != 0 {
-				cost *= 1.2 + 0.1*float64(round%7)
-			}
-			return cost, nil
-		}
 	}
 	// A finalist that is a little ahead in every eighth round, and behind otherwise, is so with 95 % confidence and not with 99 %.
 	nearly := func(i, round int) (float64, error) {
@@ -172,13 +173,7 @@ func TestSeriesAffordable(t *testing.T) {
 func TestSeriesRestless(t *testing.T) {
 	var seen []int
 	set := kernels.Series{Limit: time.Hour, Confirm: true, Observe: func(_, of int) { seen = append(seen, of) }}
-	l := newLab(2, set, func(i, round int) (float64, error) {
-		cost := []float64{1, 0.9}[i]
-		if round%3 != 0 {
-			cost *= 1.2 + 0.1*float64(round%7)
-		}
-		return cost, nil
-	})
+	l := newLab(2, set, disturbed(3))
 	if err := l.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
