@@ -28,10 +28,10 @@ type caseEntry struct {
 	bytes int // of its buffers; guarded by the mutex of the cache
 }
 
-// caseEntries is how many sets of cases are kept at most: those of the search, and those of a check at the end. Several large
-// sets are kept only while they have fewer than caseBytes together; the last one is always kept.
+// caseEntries is how many sets of cases are kept at most: those of the search, and those of the checks at the end, which every finalist
+// gets with the same seeds. Several large sets are kept only while they have fewer than caseBytes together; the last one is always kept.
 const (
-	caseEntries = 4
+	caseEntries = 12
 	caseBytes   = 1 << 30
 )
 
@@ -144,7 +144,7 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 		return err
 	}
 	end := c.makeVariantsBeside(ctx)
-	err := p.host.check(ctx, c.threads(), p.limits, c.company(), func(w runner) error {
+	err := p.host.check(ctx, c.threads(), p.limits, c.companyOfChecks(), func(w runner) error {
 		cases, err := p.cases.of(ctx, p.spec, c.point, seed)
 		if err != nil {
 			return err
@@ -233,7 +233,7 @@ func (p *Problem) Outputs(ctx context.Context, point space.Point, one Case) ([][
 	}
 	c := built.(*candidate)
 	var out [][]byte
-	err = p.host.check(ctx, c.threads(), p.limits, c.company(), func(w runner) error {
+	err = p.host.check(ctx, c.threads(), p.limits, c.companyOfChecks(), func(w runner) error {
 		out = nil
 		if err := mapCase(w, one); err != nil {
 			return err

@@ -80,6 +80,10 @@ func TestCompany(t *testing.T) {
 	if c.company() != alone {
 		t.Error("what is verified shares a process with others")
 	}
+	c.so = "candidate.so"
+	if with := c.companyOfChecks(); with != (company{alone: true, but: c.so}) {
+		t.Errorf("what is verified is checked with %v", with)
+	}
 }
 
 // TestClaim: one holder has the machine to itself, prepare runs while checks do, and a claim that fails gives the machine back.

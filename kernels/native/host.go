@@ -67,7 +67,7 @@ type runner interface {
 	Vary(*worker.Pool) error
 	Load(so string) error
 	Unload()
-	Renew()
+	Renew(but string)
 	Shared() bool
 	Call(ctx context.Context, dims []int64) error
 	CallAgain(ctx context.Context, dims []int64) error
@@ -188,13 +188,16 @@ func (h *Host) retire(w runner) {
 }
 
 // company says with which candidates a candidate may share a process.
-type company bool
+type company struct {
+	alone bool
+	but   string // the object of a candidate that runs alone, where a process in which it has run before will do; "" where not
+}
 
 // An earlier candidate may have changed a process unnoticed, to a later one's disadvantage or advantage. A candidate whose result
 // must be reliable the first time runs alone.
-const (
-	shared company = false
-	alone  company = true
+var (
+	shared = company{}
+	alone  = company{alone: true}
 )
 
 // borrow calls f with a worker that may have served other candidates, and keeps it for the next one. A worker replaces its own
@@ -231,12 +234,12 @@ func (h *Host) borrow(ctx context.Context, o worker.Options, with company, f fun
 			w.Close()
 		}
 	}()
-	if with == alone {
-		w.Renew()
+	if with.alone {
+		w.Renew(with.but)
 	}
 	err := f(w)
 	if kernelFault(err) && w.Shared() && ctx.Err() == nil {
-		w.Renew()
+		w.Renew("")
 		err = f(w)
 	}
 	sound = err == nil || kernelFault(err)

@@ -34,7 +34,7 @@ type fake struct {
 }
 
 func (f *fake) Unload()      { f.unloaded = true }
-func (f *fake) Renew()       { f.fresh, f.shared = f.fresh+1, false }
+func (f *fake) Renew(string) { f.fresh, f.shared = f.fresh+1, false }
 func (f *fake) Shared() bool { return f.shared }
 
 func (f *fake) Map(buffers []worker.Buffer, _ [][]byte) error {

@@ -199,7 +199,7 @@ type candidate struct {
 	point   space.Point
 	source  Source
 	so      string  // path of the object; "" before it is compiled
-	alone   company // whether it runs in processes of its own
+	alone   bool    // whether it runs in processes of its own
 	seed    uint64  // of the inputs of its last check
 	took    float64 // seconds of its first call on the asked case of that check, roughly
 	comment string  // of the file that it was loaded from, after the first line; "" where it was generated
@@ -230,8 +230,9 @@ func (c *candidate) reuses() bool {
 	return c.problem.reuse[c.point.Key()]
 }
 
-// Isolate makes each check and each timing use a fresh process from now on.
-func (c *candidate) Isolate() { c.alone = alone }
+// Isolate makes checks and timings use processes of their own from now on: each timing a fresh one, checks one that no other candidate
+// has run in.
+func (c *candidate) Isolate() { c.alone = true }
 
 // isBaseline reports whether this is the candidate that others are compared with.
 func (c *candidate) isBaseline() bool {
@@ -241,10 +242,17 @@ func (c *candidate) isBaseline() bool {
 // company says with which candidates this one may share a process. The baseline runs alone: all costs are compared with its own,
 // and if it fails there is no run.
 func (c *candidate) company() company {
-	if c.isBaseline() {
-		return alone
+	return company{alone: c.alone || c.isBaseline()}
+}
+
+// companyOfChecks is company for a check. The inputs of another seed in the process of the last check find what a fresh one would hide: a
+// candidate that keeps a result of earlier inputs.
+func (c *candidate) companyOfChecks() company {
+	with := c.company()
+	if with.alone {
+		with.but = c.so
 	}
-	return c.alone
+	return with
 }
 
 // Deviation returns the largest errors that the checks have found, those of timed calls included.

@@ -161,7 +161,7 @@ func (p *Problem) atOnce(seed uint64, variant func(seed uint64) (Case, error), s
 // It drops errors, because the same ones occur when the candidate is scored. The caller calls end with the outcome of the check.
 func (c *candidate) makeVariantsBeside(ctx context.Context) (end func(error)) {
 	p := c.problem
-	if _, ok := as[Batcher](p.spec); !ok || !c.isBaseline() || c.alone == alone || p.traffic == 0 || p.traffic > besideBytes {
+	if _, ok := as[Batcher](p.spec); !ok || !c.isBaseline() || c.alone || p.traffic == 0 || p.traffic > besideBytes {
 		return func(error) {}
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -308,7 +308,7 @@ func (c *caller) compute(ctx context.Context, by standard, cases []native.Case) 
 
 // afresh makes the next call use a process in which no other object has been loaded.
 func (c *caller) afresh() {
-	c.w.Renew()
+	c.w.Renew("")
 	c.so = ""
 }
 

@@ -591,7 +591,7 @@ func TestScratchIsRemoved(t *testing.T) {
 		func(w *Worker) { _ = w.Close() },
 		func(w *Worker) { _ = unix.Kill(w.running.pid, unix.SIGKILL); _ = w.Close() },
 		func(w *Worker) { _ = w.running.cmd.Process.Kill(); _ = w.Close() },
-		func(w *Worker) { w.Renew() },
+		func(w *Worker) { w.Renew("") },
 	} {
 		w := start(t, Options{Core: -1})
 		mapIsolation(t, w)

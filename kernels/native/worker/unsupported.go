@@ -24,7 +24,7 @@ func (*Worker) Close() error { return nil }
 func (*Worker) Unload() {}
 
 // Renew does nothing.
-func (*Worker) Renew() {}
+func (*Worker) Renew(string) {}
 
 // Shared returns false.
 func (*Worker) Shared() bool { return false }

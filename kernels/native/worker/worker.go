@@ -193,9 +193,10 @@ func (w *Worker) Close() error {
 // the process ends.
 func (w *Worker) Unload() { w.unload(w.ctx) }
 
-// Renew makes the next Load use a fresh process, for instance for a final measurement. One that has loaded nothing yet is fresh.
-func (w *Worker) Renew() {
-	if w.running != nil && w.running.ran != "" {
+// Renew makes the next Load use a fresh process, for instance for a final measurement. One that has loaded nothing yet is fresh. So
+// is one that has loaded only the object at the path but; "" stands for none.
+func (w *Worker) Renew(but string) {
+	if n := w.running; n != nil && n.ran != "" && (n.others || n.ran != but) {
 		w.stop()
 	}
 }

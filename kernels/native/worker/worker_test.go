@@ -667,23 +667,31 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// TestRenew: a process that has loaded nothing is fresh, and is not replaced by another one; one that has loaded something is.
+// TestRenew: a process that has loaded nothing is fresh, and is not replaced by another one; one that has loaded something is, unless that
+// was only the object that it is kept for.
 func TestRenew(t *testing.T) {
 	so := compile(t, "good.c")
 	w := start(t, Options{Core: -1})
 	first := w.running.pid
-	w.Renew()
+	w.Renew("")
 	if err := w.Load(so); err != nil {
 		t.Fatal(err)
 	}
 	if w.running.pid != first {
 		t.Error("a fresh process was replaced")
 	}
-	w.Renew()
-	if err := w.Load(so); err != nil {
-		t.Fatal(err)
-	}
-	if w.running.pid == first || w.Shared() {
-		t.Error("the process that has run something is used again")
+	other := compile(t, "threads.c")
+	for _, step := range []struct {
+		but, load string
+		fresh     bool
+	}{{"", so, true}, {so, so, false}, {other, so, true}, {so, other, false}, {so, so, true}, {so, so, false}, {"", so, true}} {
+		before := w.running.pid
+		w.Renew(step.but)
+		if err := w.Load(step.load); err != nil {
+			t.Fatal(err)
+		}
+		if fresh := w.running.pid != before; fresh != step.fresh || fresh && w.Shared() {
+			t.Errorf("after Renew(%q) and Load(%q) the process is fresh: %v", step.but, step.load, fresh)
+		}
 	}
 }
