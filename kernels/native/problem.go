@@ -245,8 +245,7 @@ func (c *candidate) company() company {
 	return company{alone: c.alone || c.isBaseline()}
 }
 
-// companyOfChecks is company for a check. The inputs of another seed in the process of the last check find what a fresh one would hide: a
-// candidate that keeps a result of earlier inputs.
+// companyOfChecks is company for a check: one that runs alone may use the process of its last check, because it can harm nobody else there.
 func (c *candidate) companyOfChecks() company {
 	with := c.company()
 	if with.alone {
