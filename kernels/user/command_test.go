@@ -477,7 +477,7 @@ command:
 		if err := os.WriteFile(filepath.Join(dir, "late"), nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		f, err := p.Traits().Compare(t.Context(), all[0], all[1:], kernels.Series{Limit: time.Minute})
+		f, err := p.Traits().Compare(t.Context(), all[0], all[1:], kernels.Series{Limit: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
