@@ -59,7 +59,7 @@ func ExampleFunc() {
 			rows, columns := p.Int("rows"), p.Int("columns")
 			return func() { transpose(rows, columns) }
 		},
-		Inputs: fill, Check: isTransposed, Budget: 15 * time.Second, Evaluations: 5,
+		Inputs: fill, Check: isTransposed, Budget: 5 * time.Second, Evaluations: 5,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -92,7 +92,7 @@ func ExampleFunc_inPlace() {
 			}
 			return nil
 		},
-		Budget: 15 * time.Second, Evaluations: 3,
+		Budget: 5 * time.Second, Evaluations: 3,
 	})
 	if err != nil {
 		log.Fatal(err)

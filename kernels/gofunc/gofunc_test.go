@@ -163,7 +163,7 @@ func TestTimes(t *testing.T) {
 			if !filled {
 				t.Error("Make is called before Inputs")
 			}
-			time.Sleep(200 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond)
 			return func() {
 				if dirty {
 					t.Error("a call comes without Reset")
@@ -175,13 +175,13 @@ func TestTimes(t *testing.T) {
 		Inputs: func(seed uint64) { filled = true },
 		Reset: func() {
 			dirty = false
-			time.Sleep(60 * time.Millisecond)
+			time.Sleep(30 * time.Millisecond)
 		},
 	})
 	// On a busy machine a sleep takes longer, but not often as long as Reset does.
 	for try := 1; ; try++ {
 		out := evaluate(t, p, 1)
-		quiet := out.Status == space.OK && out.Cost < 60e6
+		quiet := out.Status == space.OK && out.Cost < 30e6
 		if out.Status == space.OK && out.Cost < 1e6 || !quiet && try == busyTries {
 			t.Fatalf("a sleep of 1 ms: %+v", out)
 		}

@@ -145,7 +145,7 @@ func TestPackedExact(t *testing.T) {
 	}
 	dir := t.TempDir()
 	write(t, l, dir)
-	out := run(t, dir, "make", "all", "check", "ROUNDS=120", "CFLAGS=-Wall -Werror")
+	out := run(t, dir, "make", "all", "check", "ROUNDS=120", "CFLAGS=-O1 -Wall -Werror")
 	for _, want := range []string{"exact_packed: v0 [1-9].* v1 [1-9].*error 0 of", "exact_int8: v0 [1-9].*error 0 of", "exact_f32: v0 [1-9].*error 0 of", "all right"} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("no %q in:\n%s", want, out)
@@ -168,7 +168,7 @@ func TestPackedHalves(t *testing.T) {
 	}
 	dir := t.TempDir()
 	write(t, l, dir)
-	out := run(t, dir, "make", "all", "check", "ROUNDS=120", "CFLAGS=-Wall -Werror")
+	out := run(t, dir, "make", "all", "check", "ROUNDS=120", "CFLAGS=-O1 -Wall -Werror")
 	for _, f := range l.Functions {
 		if !regexp.MustCompile("halves_" + f.Name + ": v0 [1-9].* plain [1-9]").MatchString(out) {
 			t.Errorf("not all of %s was called:\n%s", f.Name, out)

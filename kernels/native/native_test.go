@@ -562,6 +562,10 @@ func TestArtifacts(t *testing.T) {
 	}
 }
 
+// limits are those of the series that are tried until one has no fault: other work on the machine may last as long as a series, and
+// makes it need more pairs.
+var limits = []time.Duration{3 * time.Second, 10 * time.Second, 10 * time.Second}
+
 // TestCompare: finalists are ranked by their ratio to the baseline, equal ones are not told apart, and one that dies
 // is refused without harm to the others. What others run here can make equal ones differ for a while, so one comparison of
 // three has to find the ratios right.
@@ -578,8 +582,8 @@ func TestCompare(t *testing.T) {
 	baseline := build("plain", 64)
 	finalists := []kernels.Candidate{build("repeat", 64), build("plain", 16), build("crash", 1), build("repeat", 16), build("later", 1)}
 	var wrong []string
-	for range 3 {
-		final, err := p.Compare(t.Context(), baseline, finalists, kernels.Series{Limit: 10 * time.Second})
+	for _, limit := range limits {
+		final, err := p.Compare(t.Context(), baseline, finalists, kernels.Series{Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -595,7 +599,7 @@ func TestCompare(t *testing.T) {
 			t.Fatalf("finalist %d is best", final.Best)
 		}
 		for _, i := range []int{0, 1, 3} {
-			if c[i].Err != nil || c[i].Pairs < 6 || !(c[i].Low <= c[i].Ratio && c[i].Ratio <= c[i].High) || c[i].Cost <= 0 || c[i].Baseline <= 0 {
+			if c[i].Err != nil || !(c[i].Low <= c[i].Ratio && c[i].Ratio <= c[i].High) || c[i].Cost <= 0 || c[i].Baseline <= 0 {
 				t.Errorf("finalist %d has %+v", i, c[i])
 			}
 		}
@@ -720,8 +724,8 @@ func TestCompareBrief(t *testing.T) {
 	baseline, same, less := build(64), build(64), build(8)
 	native.NoteReuse(same)
 	var wrong []string
-	for range 3 { // other work on the machine may last as long as a series
-		final, err := p.Compare(t.Context(), baseline, []kernels.Candidate{same, less}, kernels.Series{Limit: 10 * time.Second})
+	for _, limit := range limits {
+		final, err := p.Compare(t.Context(), baseline, []kernels.Candidate{same, less}, kernels.Series{Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -753,19 +757,25 @@ func TestConfirm(t *testing.T) {
 		return c
 	}
 	baseline := build("plain", 64)
-	pairs := 0
-	series := kernels.Series{Limit: 10 * time.Second, Confirm: true, Seed: 1, Observe: func(int, int) { pairs++ }}
-	final, err := p.Compare(t.Context(), baseline, []kernels.Candidate{build("plain", 16)}, series)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := final.Comparisons[0]
-	t.Logf("%+v", c)
-	if !c.Faster() || c.Ratio < 2 || c.Pairs < timing.LeastPairs || pairs < c.Pairs || math.Abs(c.Cost*c.Ratio/c.Baseline-1) > 1e-9 {
-		t.Errorf("a quarter of the work is %+v, after %d pairs", c, pairs)
+	less := build("plain", 16)
+	for i, limit := range limits {
+		pairs := 0
+		final, err := p.Compare(t.Context(), baseline, []kernels.Candidate{less}, kernels.Series{Limit: limit, Confirm: true, Seed: 1, Observe: func(int, int) { pairs++ }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := final.Comparisons[0]
+		t.Logf("%+v", c)
+		if c.Faster() && c.Ratio >= 2 && c.Pairs >= timing.LeastPairs && pairs >= c.Pairs && math.Abs(c.Cost*c.Ratio/c.Baseline-1) <= 1e-9 {
+			break
+		}
+		if i == len(limits)-1 {
+			t.Errorf("a quarter of the work is %+v, after %d pairs", c, pairs)
+		}
 	}
 	for _, form := range []string{"later", "crash"} {
-		if final, err = p.Compare(t.Context(), baseline, []kernels.Candidate{build(form, 1)}, series); err != nil {
+		final, err := p.Compare(t.Context(), baseline, []kernels.Candidate{build(form, 1)}, kernels.Series{Limit: limits[0], Confirm: true, Seed: 1})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if c := final.Comparisons[0]; kernels.AsRejection(c.Err) == nil {
@@ -780,6 +790,11 @@ func misjudged(final kernels.Final) (wrong []string) {
 	best, other := c[final.Best], c[4-final.Best]
 	if best.Ratio < 1.2 || best.Indistinct {
 		wrong = append(wrong, fmt.Sprintf("a quarter of the work is %.2f times as fast, told apart from the baseline: %v", best.Ratio, !best.Indistinct))
+	}
+	for _, i := range []int{0, 1, 3} {
+		if c[i].Pairs < 6 {
+			wrong = append(wrong, fmt.Sprintf("finalist %d has %d pairs", i, c[i].Pairs))
+		}
 	}
 	if c[0].Ratio < 0.8 || c[0].Ratio > 1.25 || c[0].Indistinct {
 		wrong = append(wrong, fmt.Sprintf("the same as the baseline has %+v", c[0]))

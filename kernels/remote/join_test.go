@@ -124,6 +124,7 @@ func (f *farm) refuses(want map[string]string) {
 
 // TestCompared: a worker whose baseline, or whose clock, is not like that of the others measures nothing for a run, and says why.
 func TestCompared(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	f := timedFarm(t)
 	n := new(atomic.Int64)
 	for _, w := range []*remote.Worker{
@@ -183,6 +184,7 @@ func TestCompared(t *testing.T) {
 
 // TestComparedAgain: a worker that was set aside is taken when its machine is quiet again.
 func TestComparedAgain(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	f := timedFarm(t)
 	var quiet atomic.Bool
 	f.worker(timedWorker("w", func() float64 {
@@ -205,6 +207,7 @@ func TestComparedAgain(t *testing.T) {
 
 // TestOwnDoubted: where it is the coordinator's own machine that was not quiet, it measures again.
 func TestOwnDoubted(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	f := newFarm(t, remote.Job{Joins: true, Timed: true, Fingerprint: cpu.Fingerprint()})
 	f.coord.Measured(bowlSpace.Default(), remote.Costs{Reference: []float64{300, 310}, Pace: 2}, func(context.Context) (remote.Costs, error) {
 		return remote.Costs{Reference: []float64{146, 147}, Pace: 1}, nil
@@ -431,6 +434,7 @@ func TestFilesOutside(t *testing.T) {
 // TestHostileList: a coordinator that lists files which lead out of the worker's folder, that are too large, or that are not what it says,
 // is refused, and nothing of it is loaded or written.
 func TestHostileList(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	outside := filepath.Join(os.TempDir(), "tune-evil")
 	f := newFarm(t, remote.Job{})
 	nc, err := f.login.Connect("hostile", remote.Events{})

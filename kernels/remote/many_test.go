@@ -3,6 +3,7 @@ package remote_test
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -38,6 +39,10 @@ func TestMain(m *testing.M) {
 	case "workers":
 		workersPart(of)
 	default:
+		// Most tests wait most of the time, so that more of them run at once than there are cores.
+		if err := flag.Set("test.parallel", "8"); err != nil {
+			panic(err)
+		}
 		os.Exit(m.Run())
 	}
 }

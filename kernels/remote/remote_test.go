@@ -253,6 +253,7 @@ func TestSame(t *testing.T) {
 
 // TestKilledWorkers: what killed workers had in hand is evaluated by others, and counts once.
 func TestKilledWorkers(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	want, _ := (*farm)(nil).search(t, 300)
 	f := newFarm(t, remote.Job{})
 	slow := func(string) error { time.Sleep(4 * time.Millisecond); return nil }
@@ -279,6 +280,7 @@ func TestKilledWorkers(t *testing.T) {
 
 // TestServerGone: the server is killed and started again, and has lost all that it held. The run goes on.
 func TestServerGone(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	want, _ := (*farm)(nil).search(t, 300)
 	f := newFarm(t, remote.Job{})
 	slow := func(string) error { time.Sleep(3 * time.Millisecond); return nil }
@@ -376,6 +378,7 @@ func slowly(t *testing.T, to string) string {
 
 // TestHung: a worker that hangs loses its trials to others; what it tells in the end changes nothing.
 func TestHung(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	want, _ := (*farm)(nil).search(t, 64)
 	f := newFarm(t, remote.Job{})
 	taken, release := make(chan struct{}, 64), make(chan struct{})
@@ -438,6 +441,7 @@ func (f *farm) hung(taken chan<- struct{}, release <-chan struct{}) (done chan s
 
 // TestUseless: answers that make no sense are no outcomes, and who gives them is set aside.
 func TestUseless(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	want, _ := (*farm)(nil).search(t, 40)
 	f := newFarm(t, remote.Job{})
 	liar, err := f.login.Connect("liar", remote.Events{})
@@ -521,6 +525,7 @@ func TestUseless(t *testing.T) {
 
 // TestFailing: where workers cannot evaluate a trial, another one may; where none can, the run ends with the reason.
 func TestFailing(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	f := newFarm(t, remote.Job{})
 	var failed atomic.Int32
 	f.worker(worker("broken", 1, func(string) error {

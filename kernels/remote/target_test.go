@@ -298,6 +298,7 @@ func must(t *testing.T, problem func(kernels.Shape) (kernels.Problem, error)) ke
 
 // TestTargetFinal: the files of a candidate and a comparison come back as they are.
 func TestTargetFinal(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	p := newPost(t)
 	p.worker(duneWorker("ada", &dune{bowl: bowl{version: "1"}}))
 	o := p.mustOpen("ada", &dune{bowl: bowl{version: "1"}})
@@ -349,6 +350,7 @@ func TestTargetFinal(t *testing.T) {
 
 // TestTargetProgress: a long comparison says how far it is, and ends when nobody waits for it.
 func TestTargetProgress(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	p := newPost(t)
 	ended := make(chan struct{})
 	var once sync.Once
@@ -436,6 +438,7 @@ func TestTargetGone(t *testing.T) {
 
 // TestTargetAgain: a coordinator that begins again need not wait for what it had asked for before.
 func TestTargetAgain(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	p := newPost(t)
 	inside := make(chan struct{}, 10)
 	k := &dune{bowl: bowl{version: "1"}}
@@ -474,6 +477,7 @@ func TestTargetAgain(t *testing.T) {
 
 // TestTargetStopped: a worker that is stopped in the middle of a call says so at once.
 func TestTargetStopped(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	p := newPost(t)
 	inside := make(chan struct{}, 1)
 	k := &dune{bowl: bowl{version: "1"}, held: func(ctx context.Context) { inside <- struct{}{}; <-ctx.Done() }}
@@ -506,6 +510,7 @@ func isGone(err error) bool {
 
 // TestTargetServerGone: the server is killed in the middle of a call and started again, and the call is answered.
 func TestTargetServerGone(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	p := newPost(t)
 	began, free := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -532,6 +537,7 @@ func TestTargetServerGone(t *testing.T) {
 
 // TestTargetRefused: what a worker does not open, it says.
 func TestTargetRefused(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	p := newPost(t)
 	p.worker(&remote.Worker{Name: "ada", Jobs: 1, Table: kernels.Table{&dune{bowl: bowl{version: "2"}}}, Allow: []string{"dune"}})
 	p.worker(&remote.Worker{Name: "bob", Jobs: 1, Table: kernels.Table{&dune{bowl: bowl{version: "1"}}}, Allow: []string{"bowl"}})
@@ -586,6 +592,7 @@ func TestLookup(t *testing.T) {
 
 // TestNobodyAnnounces: where no run is announced, a worker refuses none.
 func TestNobodyAnnounces(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	p := newPost(t)
 	notes := make(chan string, 10)
 	w := worker("ada", 1, nil)
@@ -736,6 +743,7 @@ func TestTargetNonsense(t *testing.T) {
 
 // TestTargetAlone: while a target measures, its worker evaluates nothing else.
 func TestTargetAlone(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	f := newFarm(t, remote.Job{})
 	inside, free := make(chan struct{}), make(chan struct{})
 	var once sync.Once

@@ -128,6 +128,13 @@ func evaluate(t *testing.T, p kernels.Problem, key string) space.Outcome {
 // TestCommandOutcomes runs commands of every behaviour. Each has a sleeping grandchild where it starts one, which must be gone
 // when the outcome is known.
 func TestCommandOutcomes(t *testing.T) {
+	t.Run("all", commandOutcomes) // which ends when all of them have
+	if left := sleepers(t); len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+	}
+}
+
+func commandOutcomes(t *testing.T) {
 	for _, test := range []struct {
 		name, command string
 		status        space.Status
@@ -191,6 +198,7 @@ func TestCommandOutcomes(t *testing.T) {
 		{"not exact", "{run: 'date +%N', metric: {exact: true, repeats: 3}}", space.WrongAnswer, 0, "the file says that the metric is exact"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel() // some wait for their limit
 			command := test.command
 			if !strings.HasPrefix(command, "{") {
 				command = "\n  " + command
@@ -205,9 +213,6 @@ func TestCommandOutcomes(t *testing.T) {
 				t.Errorf("it took %v", d)
 			}
 		})
-	}
-	if left := sleepers(t); len(left) > 0 {
-		t.Errorf("processes are left: %v", left)
 	}
 }
 
@@ -410,7 +415,7 @@ command:
     `+strings.ReplaceAll(test.run, "'{{here}}/first'", `"$HERE/first"`)+`
   check: `+check+`
   environment: {HERE: "{{here}}"}
-  metric: {repeats: 3, exact: `+exact+`}
+  metric: {repeats: 2, exact: `+exact+`}
 `, "data", "7\n")
 			out := evaluate(t, problem(t, k, ""), "n=1")
 			switch {
@@ -427,9 +432,9 @@ command:
 // run of any candidate.
 func TestCommandTemporaryFiles(t *testing.T) {
 	for _, place := range []string{"", "files: [],"} {
-		for _, metric := range []string{"{exact: true, repeats: 3}", "{repeats: 3}"} {
+		for _, metric := range []string{"{exact: true, repeats: 2}", "{repeats: 2}"} {
 			k, _ := load(t, `
-space: {parameters: [{name: n, type: int, from: 1, to: 3}]}
+space: {parameters: [{name: n, type: int, from: 1, to: 2}]}
 command:
   {`+place+` build: 'test "$TMPDIR" = "$OUTSIDE"', metric: `+metric+`,
    run: 'for d in "$TMPDIR" "$XDG_CACHE_HOME"; do test -d "$d" && test ! -e "$d/kept" || exit 1; echo {{n}} > "$d/kept"; done; echo {{n}}',
@@ -437,7 +442,7 @@ command:
 `)
 			t.Setenv("OUTSIDE", os.Getenv("TMPDIR"))
 			p := problem(t, k, "")
-			for n := range 3 {
+			for n := range 2 {
 				if out := evaluate(t, p, fmt.Sprintf("n=%d", n+1)); out.Status != space.OK || out.Cost != float64(n+1) {
 					t.Errorf("%s %s: %+v", place, metric, out)
 				}
@@ -472,7 +477,7 @@ command:
 		if err := os.WriteFile(filepath.Join(dir, "late"), nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		f, err := p.Traits().Compare(t.Context(), all[0], all[1:], kernels.Series{Limit: time.Minute})
+		f, err := p.Traits().Compare(t.Context(), all[0], all[1:], kernels.Series{Limit: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

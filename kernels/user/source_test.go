@@ -71,7 +71,7 @@ source:
   reference: {function: axpy, shapes: [{n: 1}, {n: 37}]}
   compilers: [gcc]
   flags: ["{{opt}}"]
-  limits: {call: 1s}
+  limits: {call: 500ms}
 `
 
 func TestSource(t *testing.T) {
@@ -110,7 +110,7 @@ func TestSourceOutcomes(t *testing.T) {
 		"4":   {space.WrongAnswer, "n=100: y[50] is "},
 		"8":   {space.Crashed, "past the end of buffer y"},
 		"16":  {space.Crashed, "wrote into its input x"},
-		"32":  {space.Timeout, "1s"},
+		"32":  {space.Timeout, "500ms"},
 		"64":  {space.Crashed, ""},
 		"128": {space.CompileFailed, "axpy.c:19:2: error: unknown type name 'this'"},
 	} {

@@ -15,7 +15,7 @@ func TestPerPoint(t *testing.T) {
 		t.Skip("some tens of thousands of evaluations for each strategy")
 	}
 	for _, s := range strategies.Table() {
-		evaluations := long * 10_000
+		evaluations := mostEvaluations
 		levels := []int{0} // the wrapper for fidelities is the same for each
 		switch s.Name {
 		case "grid": // it needs more, because its set of points grows by doubling
@@ -46,11 +46,7 @@ func perPoint(strategy string) int64 {
 	return map[string]int64{"auto": 200 + model/autoEvaluations, "surrogate": 200 + model/surrogateEvaluations}[strategy]
 }
 
-const (
-	model                = 8 << 20
-	autoEvaluations      = long * 3_000
-	surrogateEvaluations = long * 600
-)
+const model = 8 << 20
 
 // TestLimits: a limit that is passed is an error.
 func TestLimits(t *testing.T) {

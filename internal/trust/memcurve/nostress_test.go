@@ -2,5 +2,5 @@
 
 package memcurve
 
-// long is how many times as long the runs of TestPerPoint are.
-const long = 1
+// How many evaluations the runs of TestPerPoint have, but those of grid.
+const mostEvaluations, autoEvaluations, surrogateEvaluations = 5_000, 1_500, 400

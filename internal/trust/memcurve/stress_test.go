@@ -2,5 +2,5 @@
 
 package memcurve
 
-// long is how many times as long the runs of TestPerPoint are.
-const long = 2
+// How many evaluations the runs of TestPerPoint have, but those of grid.
+const mostEvaluations, autoEvaluations, surrogateEvaluations = 20_000, 6_000, 1_200

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ type GuardRow struct {
 
 // guardCase is what is guarded beside the baseline, by its extra work in per mille.
 type guardCase struct {
+	id      string
 	name    string
 	extra   int
 	bound   float64
@@ -37,35 +39,42 @@ type guardCase struct {
 }
 
 var guardCases = []guardCase{
-	{"the same code", 0, schedule.GuardError, false},
-	{"3 % more work", 30, 0.95, true},
+	{"alike", "the same code", 0, schedule.GuardError, false},
+	{"more", "3 % more work", 30, 0.95, true},
 }
 
 // The machines of a guard: what is there beside it.
 const occupied = "one busy thread a core"
 
-// Guard holds guards with a slack of 2 %, and writes their table in Markdown to w. It takes Runs, 200 for 0, Limit, Seed, Quiet, Busy and
-// Observe of the options. An error means that it could not be done; whether the bounds hold is in the rows.
+// Guard holds guards with a slack of 2 %, and writes their table in Markdown to w. It takes Runs, 200 for 0, Limit, Seed, Quiet, Busy,
+// Cases, of "alike" and "more", and Observe of the options. An error means that it could not be done; whether the bounds hold is in the rows.
 func Guard(ctx context.Context, w io.Writer, o Options) (rows []GuardRow, err error) {
 	o.settle(200)
+	for _, id := range o.Cases {
+		if !slices.ContainsFunc(guardCases, func(c guardCase) bool { return c.id == id }) {
+			return nil, fmt.Errorf("power: unknown case %q of a guard", id)
+		}
+	}
 	b, done, err := newBench(o.Limit)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
+	var of []guardCase // of each row
 	for _, machine := range []struct {
 		name string
 		on   bool
 	}{{leftAlone, o.Quiet}, {occupied, o.Busy}} {
 		for _, c := range guardCases {
-			if machine.on {
+			if machine.on && (len(o.Cases) == 0 || slices.Contains(o.Cases, c.id)) {
+				of = append(of, c)
 				rows = append(rows, GuardRow{Machine: machine.name, Case: c.name, Bound: c.bound, AtLeast: c.atLeast})
 			}
 		}
 	}
 	for run := range o.Runs {
 		for i := range rows {
-			outcome, err := b.guard(ctx, guardCases[i%len(guardCases)], o.Seed+uint64(run), &rows[i])
+			outcome, err := b.guard(ctx, of[i], o.Seed+uint64(run), &rows[i])
 			if err != nil {
 				return rows, errors.Join(err, writeGuard(w, rows, o.Limit)) // what was counted until then is worth to be seen
 			}

@@ -56,7 +56,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestGuard: guards are held and counted, and a row says what its counts are worth.
+// TestGuard: guards are held and counted, on both machines, and a row says what its counts are worth.
 func TestGuard(t *testing.T) {
 	nativetest.Here(t)
 	if testing.Short() {
@@ -64,7 +64,10 @@ func TestGuard(t *testing.T) {
 	}
 	var table strings.Builder
 	done := 0
-	rows, err := Guard(t.Context(), &table, Options{Runs: 1, Busy: true, Limit: 300 * time.Millisecond, Observe: func(int, int, string) { done++ }})
+	if _, err := Guard(t.Context(), &table, Options{Cases: []string{"moer"}}); err == nil {
+		t.Error("a case that is not known was tried")
+	}
+	rows, err := Guard(t.Context(), &table, Options{Runs: 1, Cases: []string{"more"}, Limit: 300 * time.Millisecond, Observe: func(int, int, string) { done++ }})
 	if err != nil {
 		t.Fatal(err)
 	}

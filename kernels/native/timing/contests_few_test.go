@@ -3,4 +3,4 @@
 package timing
 
 // How many contests are held on each machine.
-const alikeContests, gainContests = 250, 150
+const alikeContests, gainContests = 100, 100

@@ -358,7 +358,7 @@ void tune_kernel(void *const *args, const int64_t *dims) {
 
 func TestHostileCandidates(t *testing.T) {
 	hostile, good := compile(t, "hostile.c"), compile(t, "good.c")
-	w := start(t, Options{Core: -1, Limits: Limits{Wall: 4 * time.Second, CPU: 2 * time.Second, Memory: 64 << 20}})
+	w := start(t, Options{Core: -1, Limits: Limits{Wall: 2500 * time.Millisecond, CPU: time.Second, Memory: 64 << 20}})
 	for _, c := range hostileCases {
 		t.Run(c.name, func(t *testing.T) {
 			if raceDetector && (strings.Contains(c.reason, "limit on memory") || c.name == "threads without end") {

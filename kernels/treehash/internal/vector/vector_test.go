@@ -97,9 +97,9 @@ func TestEveryShape(t *testing.T) {
 	})
 }
 
-// TestManyPoints does the same for 2,000 points of each of a few shapes, in every way that a schedule may come about.
+// TestManyPoints does the same for many points of each of a few shapes, in every way that a schedule may come about.
 func TestManyPoints(t *testing.T) {
-	points := 2000
+	points := manyPoints
 	if testing.Short() {
 		points = 200
 	}
