@@ -73,7 +73,7 @@ func TestFilesAreBounded(t *testing.T) {
 	large := func(name, head, body, tail string, n int) {
 		writeText(t, at(name), head+strings.Repeat(block(body), n)+tail)
 	}
-	large("wide.yaml", "space: [", "a,", "a]\n", 40)
+	large("wide.yaml", "space: [", "a,", "a]\n", 33)
 	large("near.yaml", "space: [", "a,", "a]\n", 28)
 	large("near-space.yaml", "parameters: [", "a,", "a]\n", 28)
 	large("near-settings.yaml", "budget: [", "a,", "a]\n", 28)

@@ -65,7 +65,7 @@ var (
 // guideTimes shortens what the guide shows, so that the test is done in a minute. What needs the network is replaced by what the
 // clone has, and what takes 20 minutes by a check of its file.
 var guideTimes = strings.NewReplacer("--strategy grid --evals 14", "--strategy grid --start LANES=32 --evals 3", "--strategy grid --evals 18", "--strategy grid --evals 3",
-	"--budget 30s", "--evals 2", "--limit 20s", "--limit 2s", "--seeds 20", "--seeds 3", "--evals 40", "--evals 5", "--evals 6 --dir runs/wide", "--evals 2 --dir runs/wide",
+	"--budget 30s", "--evals 1", "lines: 300000", "lines: 10000", "--limit 20s", "--limit 500ms", "--seeds 20", "--seeds 3", "--evals 40", "--evals 5", "--evals 6 --dir runs/wide", "--evals 2 --dir runs/wide",
 	"--evals 8 --dir runs/replayed", "--evals 2 --dir runs/replayed", "Budget: 30 * time.Second", "Budget: 10 * time.Second, Evaluations: 2", "go mod tidy", "sed -n '/^require (/,/^)/p' REPO/go.mod >> go.mod && cp REPO/go.sum .",
 	"tune library products.yaml --budget 20m --out products-lib", "tune check products.yaml")
 

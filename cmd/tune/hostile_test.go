@@ -204,7 +204,7 @@ source:
 run:
   strategy: grid
   evals: `+strconv.Itoa(len(sourceModes))+`
-  final: 1s
+  final: 300ms
 `)
 }
 
@@ -266,7 +266,7 @@ func testHostile(t *testing.T, parts ...int) {
 			mark := "HOSTILE_TEST=" + t.TempDir()
 			start := func(args ...string) (*exec.Cmd, *bytes.Buffer) {
 				cmd := exec.Command("tune", args...)
-				cmd.Env = append(os.Environ(), mark, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "TUNE_FINAL=1s")
+				cmd.Env = append(os.Environ(), mark, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "TUNE_FINAL=300ms")
 				out := new(bytes.Buffer)
 				cmd.Stdout, cmd.Stderr = out, out
 				if err := cmd.Start(); err != nil {
