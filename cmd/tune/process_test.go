@@ -105,8 +105,9 @@ func TestSlowReference(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"k.c": "#include <unistd.h>\nvoid f(float *y, long n) { for (long i = 0; i < n; i++) y[i] = i; }\n" + // a second of work is seen as such
-			"void slow(float *y, long n) { for (volatile long i = 0; i < 1000000000; i++); for (;;) pause(); f(y, n); }\n",
+		"k.c": "#include <unistd.h>\nvoid f(float *y, long n) { for (long i = 0; i < n; i++) y[i] = i; }\n" +
+			// It computes for a second or longer on any processor, so that awaitWorker sees it.
+			"void slow(float *y, long n) { for (volatile long i = 0; i < 4000000000; i++); for (;;) pause(); f(y, n); }\n",
 		"k.yaml": "kernel: {name: slow}\nspace: {parameters: [{name: T, type: int, from: 1, to: 2}]}\n" +
 			"source: {file: k.c, function: f, arguments: [{name: y, type: float, length: 8, access: write}, {name: n, type: long, value: 8}], reference: {function: slow}, vary: false}\n",
 	} {
