@@ -131,9 +131,9 @@ func testResume(t *testing.T, cuts int) {
 			t.Parallel()
 			cuts := cuts
 			if name := s.strategy.Name; name == "auto" || name == "surrogate" {
-				cuts = (cuts + 2) / 3                  // they think for longer than the others
-				if testing.Short() || name == "auto" { // whose first 150 points are those of surrogate
-					cuts = (cuts + 2) / 3
+				cuts = (cuts + 2) / 3 // they think for longer than the others
+				if testing.Short() {
+					cuts = 1
 				}
 			}
 			rng, whole := rand.New(rand.NewPCG(1, 1)), t.TempDir()
