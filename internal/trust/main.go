@@ -51,6 +51,8 @@ type options struct {
 	runs  int      // contests of programs that are alike, and of slower ones; 0 leaves it to the part
 	cases []string // of the contests; none are all
 	seed  uint64   // of the first contest; the others have those that follow
+
+	hyperfine bool // it is asked about the pairs of guards too
 }
 
 // part is one of the tables.
@@ -120,7 +122,7 @@ func runPower(ctx context.Context, w io.Writer, o options) error {
 
 // runGuard holds guards with a minute each at most.
 func runGuard(ctx context.Context, w io.Writer, o options) error {
-	p := power.Options{Runs: o.runs, Seed: o.seed}
+	p := power.Options{Runs: o.runs, Seed: o.seed, Hyperfine: o.hyperfine}
 	if o.Quick && p.Runs == 0 {
 		p.Runs = 3
 	}
@@ -158,6 +160,7 @@ func command() *cobra.Command {
 	flags.IntVar(&o.runs, "runs", 0, "contests of the part power, 500 by default, or guards of each case of the part guard, 200 by default")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the first contest of the parts power and guard; the others have those that follow")
 	flags.StringSliceVar(&o.cases, "cases", nil, "cases of the part power: "+strings.Join(power.Cases(), ", "))
+	flags.BoolVar(&o.hyperfine, "hyperfine", false, "part guard: what hyperfine says of the same pairs, as programs, too")
 	all := func(c *cobra.Command, _ []string) error {
 		var failures []error
 		for _, p := range parts {

@@ -27,6 +27,8 @@ type GuardRow struct {
 	Bound   float64 `json:"bound"`
 	AtLeast bool    `json:"at_least,omitempty"`
 	OK      bool    `json:"ok"` // the counts do not contradict the bound
+	// Hyperfine is set where Options.Hyperfine is.
+	Hyperfine *Beside `json:"hyperfine,omitempty"`
 }
 
 // guardCase is what is guarded beside the baseline, by its extra work in per mille.
@@ -47,7 +49,7 @@ var guardCases = []guardCase{
 const occupied = "one busy thread a core"
 
 // Guard holds guards with a slack of 2 %, and writes their table in Markdown to w. It takes Runs, 200 for 0, Limit, Seed, Quiet, Busy,
-// Cases, of "alike" and "more", and Observe of the options. An error means that it could not be done; whether the bounds hold is in the rows.
+// Cases, of "alike" and "more", Hyperfine and Observe of the options. An error means that it could not be done; whether the bounds hold is in the rows.
 func Guard(ctx context.Context, w io.Writer, o Options) (rows []GuardRow, err error) {
 	o.settle(200)
 	for _, id := range o.Cases {
@@ -60,6 +62,11 @@ func Guard(ctx context.Context, w io.Writer, o Options) (rows []GuardRow, err er
 		return nil, err
 	}
 	defer done()
+	if o.Hyperfine {
+		if b.programs, err = newPrograms(ctx, b.dir); err != nil {
+			return nil, err
+		}
+	}
 	var of []guardCase // of each row
 	for _, machine := range []struct {
 		name string
@@ -120,14 +127,39 @@ func (b *bench) guard(ctx context.Context, t guardCase, seed uint64, row *GuardR
 	} else {
 		row.OK = atMost(row.Runs, row.Runs-row.Slower, 1-t.bound) > mistaken
 	}
-	return fmt.Sprintf("%s: %.4f [%.4f, %.4f] in %d pairs: %s", t.name, g.Ratio, g.Low, g.High, g.Pairs, g.Standing), nil
+	outcome := fmt.Sprintf("%s: %.4f [%.4f, %.4f] in %d pairs: %s", t.name, g.Ratio, g.Low, g.High, g.Pairs, g.Standing)
+	if b.programs == nil {
+		return outcome, nil
+	}
+	said, err := b.beside(ctx, t, row)
+	return outcome + "; " + said, err
+}
+
+// beside asks hyperfine about the pair of a guard.
+func (b *bench) beside(ctx context.Context, t guardCase, row *GuardRow) (string, error) {
+	base, err := b.programs.build(ctx, b.spec, names[0], 0)
+	if err != nil {
+		return "", err
+	}
+	guarded, err := b.programs.build(ctx, b.spec, names[1], t.extra)
+	if err != nil {
+		return "", err
+	}
+	if row.Hyperfine == nil {
+		row.Hyperfine = &Beside{}
+	}
+	return b.programs.compare(ctx, base, guarded, row.Hyperfine)
 }
 
 // writeGuard writes the rows as a table in Markdown.
 func writeGuard(w io.Writer, rows []GuardRow, limit time.Duration) error {
 	var b strings.Builder
-	b.WriteString("| machine | beside the baseline | guards | called slower | wanted | hold | cannot tell | pairs | s each |  |\n")
-	b.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	beside := slices.ContainsFunc(rows, func(r GuardRow) bool { return r.Hyperfine != nil })
+	b.WriteString("| machine | beside the baseline | guards | called slower | wanted | hold | cannot tell | pairs | s each |  |")
+	if beside {
+		b.WriteString(" hyperfine: slower beyond its ± | its means differ by 1.5 % or more | s each |")
+	}
+	b.WriteString("\n" + strings.Repeat("| --- ", strings.Count(b.String(), "|")-1) + "|\n")
 	for _, r := range rows {
 		want, verdict := fmt.Sprintf("≤ %.0f %%", 100*r.Bound), "holds"
 		if r.AtLeast {
@@ -136,10 +168,19 @@ func writeGuard(w io.Writer, rows []GuardRow, limit time.Duration) error {
 		if !r.OK {
 			verdict = "FAILS"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %d (%.1f %%) | %s | %d | %d | %.0f | %.1f | %s |\n", r.Machine, r.Case, r.Runs, r.Slower,
-			100*float64(r.Slower)/float64(max(r.Runs, 1)), want, r.Holds, r.CannotTell, r.Pairs, r.Seconds, verdict)
+		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s | %d | %d | %.0f | %.1f | %s |", r.Machine, r.Case, r.Runs, share(r.Slower, r.Runs), want, r.Holds,
+			r.CannotTell, r.Pairs, r.Seconds, verdict)
+		if h := r.Hyperfine; h != nil {
+			fmt.Fprintf(&b, " %s | %s | %.1f |", share(h.Beyond, h.Runs), share(h.Mean, h.Runs), h.Seconds)
+		}
+		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "\nEach guard had %v at most, and 2 %% of slack.\n", limit)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// share writes how many of some runs.
+func share(n, runs int) string {
+	return fmt.Sprintf("%d (%.1f %%)", n, 100*float64(n)/float64(max(runs, 1)))
 }

@@ -27,6 +27,8 @@ type Options struct {
 	// each, because the error rate does not depend on the number of pairs. Showing that gains are found needs fewer runs and more
 	// time.
 	Cases []string
+	// Hyperfine has hyperfine compare the pairs of guards too, as programs.
+	Hyperfine bool
 	// Observe, where it is not nil, is called after each contest, with what it came to in words.
 	Observe func(done, total int, outcome string)
 }
@@ -197,6 +199,9 @@ type bench struct {
 	spec    *spec
 	problem kernels.Problem
 	limit   time.Duration
+	// dir is a folder for files.
+	dir      string
+	programs *programs // where hyperfine is asked too
 }
 
 // newBench makes a bench, which done closes.
@@ -210,7 +215,7 @@ func newBench(limit time.Duration) (b *bench, done func(), err error) {
 		host.Close()
 		os.RemoveAll(dir)
 	}
-	b = &bench{limit: limit}
+	b = &bench{limit: limit, dir: dir}
 	if b.spec, err = newSpec(); err == nil {
 		b.problem, err = native.New(b.spec, native.Options{Host: host})
 	}

@@ -2,6 +2,8 @@ package power
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -78,5 +80,61 @@ func TestGuard(t *testing.T) {
 		if row.Runs != 1 || row.Slower+row.Holds+row.CannotTell != 1 || row.Pairs < 1 || row.Seconds <= 0 {
 			t.Errorf("a row is %+v", row)
 		}
+	}
+}
+
+// TestHyperfine: programs of the kernels are built once, and hyperfine's ratio is counted by what it claims.
+func TestHyperfine(t *testing.T) {
+	nativetest.Here(t)
+	dir := t.TempDir()
+	fake := filepath.Join(dir, "hyperfine")
+	script := "#!/bin/sh\nfor file; do test \"$last\" = --export-json && break; last=$file; done\n\"$6\" && \"$7\" && cp \"$REPORT\" \"$file\"\n"
+	if err := os.WriteFile(fake, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	p, err := newPrograms(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newSpec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := p.build(t.Context(), s, "baseline", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := p.build(t.Context(), s, "a", 30)
+	if err != nil || more == base {
+		t.Fatalf("%q and %q: %v", base, more, err)
+	}
+	var b Beside
+	for i, c := range []struct {
+		report       string
+		beyond, mean int
+		failed       bool
+	}{
+		{`{"results": [{"mean": 1, "stddev": 0.01}, {"mean": 1.03, "stddev": 0.01}]}`, 1, 1, false},
+		{`{"results": [{"mean": 1, "stddev": 0.03}, {"mean": 1.03, "stddev": 0.03}]}`, 1, 2, false},
+		{`{"results": [{"mean": 1, "stddev": 0.001}, {"mean": 1.01, "stddev": 0.001}]}`, 2, 2, false},
+		{`{"results": [{"mean": 1.03, "stddev": 0.01}, {"mean": 1, "stddev": 0.01}]}`, 2, 2, false},
+		{`{"results": [{"mean": 1}]}`, 2, 2, true},
+	} {
+		report := filepath.Join(dir, "report.json")
+		if err := os.WriteFile(report, []byte(c.report), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("REPORT", report)
+		if said, err := p.compare(t.Context(), base, more, &b); (err != nil) != c.failed || b.Beyond != c.beyond || b.Mean != c.mean {
+			t.Errorf("%d: %q, %v: %+v", i, said, err, b)
+		}
+	}
+	if b.Runs != 4 {
+		t.Errorf("%d comparisons were counted", b.Runs)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := newPrograms(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "install") {
+		t.Errorf("without hyperfine: %v", err)
 	}
 }
