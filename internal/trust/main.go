@@ -52,7 +52,8 @@ type options struct {
 	cases []string // of the contests; none are all
 	seed  uint64   // of the first contest; the others have those that follow
 
-	hyperfine bool // it is asked about the pairs of guards too
+	machines  []string // of the guards; none are both
+	hyperfine bool     // it is asked about the pairs of guards too
 }
 
 // part is one of the tables.
@@ -120,9 +121,31 @@ func runPower(ctx context.Context, w io.Writer, o options) error {
 	return nil
 }
 
+// on chooses the machines that the flag names; without it those of the options stay.
+func (o options) on(p *power.Options) error {
+	if len(o.machines) == 0 {
+		return nil
+	}
+	p.Quiet, p.Busy = false, false
+	for _, m := range o.machines {
+		switch m {
+		case "alone":
+			p.Quiet = true
+		case "busy":
+			p.Busy = true
+		default:
+			return fmt.Errorf("--machines: unknown machine %q: want alone, busy or both, with a comma between them", m)
+		}
+	}
+	return nil
+}
+
 // runGuard holds guards with a minute each at most.
 func runGuard(ctx context.Context, w io.Writer, o options) error {
 	p := power.Options{Runs: o.runs, Seed: o.seed, Hyperfine: o.hyperfine}
+	if err := o.on(&p); err != nil {
+		return err
+	}
 	if o.Quick && p.Runs == 0 {
 		p.Runs = 3
 	}
@@ -160,6 +183,7 @@ func command() *cobra.Command {
 	flags.IntVar(&o.runs, "runs", 0, "contests of the part power, 500 by default, or guards of each case of the part guard, 200 by default")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the first contest of the parts power and guard; the others have those that follow")
 	flags.StringSliceVar(&o.cases, "cases", nil, "cases of the part power: "+strings.Join(power.Cases(), ", "))
+	flags.StringSliceVar(&o.machines, "machines", nil, "part guard: alone, busy, or both, with a comma between them (default both)")
 	flags.BoolVar(&o.hyperfine, "hyperfine", false, "part guard: what hyperfine says of the same pairs, as programs, too")
 	all := func(c *cobra.Command, _ []string) error {
 		var failures []error
