@@ -109,7 +109,7 @@ func scriptsIn(dir string) testscript.Params {
 			e.Setenv("XDG_CACHE_HOME", sharedCache)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, ".data"))
-			e.Setenv("TUNE_FINAL", "300ms") // of 30 s; scripts that need more say so
+			e.Setenv("TUNE_FINAL", "100ms") // of 30 s; scripts that need more say so
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -104,26 +104,28 @@ func TestSlowReference(t *testing.T) {
 		t.Skip("needs gcc")
 	}
 	dir := t.TempDir()
+	const kernel = "kernel: {name: slow}\nspace: {parameters: [{name: T, type: int, from: 1, to: 2}]}\n" +
+		"source: {file: k.c, function: f, arguments: [{name: y, type: float, length: 8, access: write}, {name: n, type: long, value: 8}], reference: "
 	for name, text := range map[string]string{
 		"k.c": "#include <unistd.h>\nvoid f(float *y, long n) { for (long i = 0; i < n; i++) y[i] = i; }\n" +
 			// It computes for a second or longer on any processor, so that awaitWorker sees it.
-			"void slow(float *y, long n) { for (volatile long i = 0; i < 4000000000; i++); for (;;) pause(); f(y, n); }\n",
-		"k.yaml": "kernel: {name: slow}\nspace: {parameters: [{name: T, type: int, from: 1, to: 2}]}\n" +
-			"source: {file: k.c, function: f, arguments: [{name: y, type: float, length: 8, access: write}, {name: n, type: long, value: 8}], reference: {function: slow}, vary: false}\n",
+			"void slow(float *y, long n) { for (volatile long i = 0; i < 4000000000; i++); for (;;) pause(); f(y, n); }\n" +
+			"void still(float *y, long n) { for (;;) pause(); f(y, n); }\n",
+		"slow.yaml": kernel + "{function: slow}, vary: false}\n", "still.yaml": kernel + "{function: still}, vary: false}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	start := func(budget string) (cmd *exec.Cmd, out *bytes.Buffer) {
-		cmd, out = exec.Command("tune", "run", "-c", "./k.yaml", "--budget", budget, "--dir", "run-"+budget), &bytes.Buffer{}
+	start := func(reference, budget string) (cmd *exec.Cmd, out *bytes.Buffer) {
+		cmd, out = exec.Command("tune", "run", "-c", "./"+reference+".yaml", "--budget", budget, "--dir", "run-"+budget), &bytes.Buffer{}
 		cmd.Dir, cmd.Stderr = dir, out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		return cmd, out
 	}
-	cmd, out := start("1m")
+	cmd, out := start("slow", "1m")
 	awaitWorker(t, cmd.Process.Pid)
 	began := time.Now()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -138,7 +140,7 @@ func TestSlowReference(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	cmd, out = start("1s")
+	cmd, out = start("still", "1s")
 	began = time.Now()
 	const want = "the baseline: the budget of 1s is over before it is measured: it needs a larger one: continue it with 'tune resume run-1s --budget TIME'"
 	if code := exitCode(cmd.Wait()); code != exitFailed || !strings.Contains(out.String(), want) {

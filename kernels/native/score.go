@@ -688,6 +688,9 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 			if m.brief = p.brief; m.brief {
 				want, first = min(want, briefSamples), gaugeBrief
 			}
+			if p.host.hasty {
+				want = min(want, briefSamples)
+			}
 			if fidelity > 0 {
 				want = min(want, 2)
 			}

@@ -112,8 +112,8 @@ func ReadFile(path string) (*File, error) {
 // IsFile reports whether a YAML file is that of a library: it lists tasks.
 func IsFile(path string) bool {
 	text, err := files.Read(path, files.Settings)
-	if err != nil {
-		return false
+	if err != nil || !bytes.Contains(text, []byte("tasks")) {
+		return false // without parsing a large file of another kind
 	}
 	var top map[string]yaml.Node
 	return yaml.Unmarshal(text, &top) == nil && top["tasks"].Kind != 0

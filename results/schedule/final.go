@@ -270,12 +270,12 @@ func (m *Maker) refuse(key string, err error) {
 
 // patience is how long the final measurement may take. What is left of a budget must cover the checks too.
 func (m *Maker) patience() time.Duration {
-	if m.Hurry {
-		return shortLimit
-	}
 	limit := m.Limit
 	if limit <= 0 {
 		limit = finalLimit
+	}
+	if m.Hurry {
+		return min(shortLimit, limit)
 	}
 	if m.Until.IsZero() {
 		return limit

@@ -191,6 +191,7 @@ func TestPatience(t *testing.T) {
 	}{
 		{"nothing is given", false, 0, 0, finalLimit},
 		{"somebody waits", true, time.Minute, time.Hour, shortLimit},
+		{"somebody waits, and asked for less", true, shortLimit / 2, time.Hour, shortLimit / 2},
 		{"a limit", false, 5 * time.Second, 0, 5 * time.Second},
 		{"much is left", false, 0, time.Hour, finalLimit},
 		{"much is left, and there is a limit", false, 5 * time.Second, time.Hour, 5 * time.Second},

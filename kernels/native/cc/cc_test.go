@@ -106,6 +106,65 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestKnown: the version of a compiler is kept until its file is another one, and that of a script is not kept.
+func TestKnown(t *testing.T) {
+	path, err := exec.LookPath("gcc")
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil || runtime.GOOS != "linux" {
+		t.Skip("needs gcc on Linux")
+	}
+	program, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, cache := t.TempDir(), t.TempDir()
+	t.Setenv("PATH", dir)
+	t.Setenv("CC", "")
+	t.Setenv("XDG_CACHE_HOME", cache)
+	install := func(text []byte) {
+		if err := os.WriteFile(filepath.Join(dir, "gcc"), text, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says := func() string {
+		found, err := Find(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found[0].Version
+	}
+	kept := func() []string {
+		files, err := filepath.Glob(filepath.Join(cache, "tune", "compilers", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files
+	}
+	install(program)
+	version := says()
+	if version == "" || len(kept()) != 1 {
+		t.Fatalf("the version is %q, and %q is kept", version, kept())
+	}
+	for text, want := range map[string]string{"other 1\n": "other 1", "cut off": version, "": version, "two\nlines\n": version} {
+		if err := os.WriteFile(kept()[0], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := says(); got != want {
+			t.Errorf("with %q in the file the version is %q, want %q", text, got, want)
+		}
+	}
+	install(append(program, 0))
+	if got := says(); got != version || len(kept()) != 2 {
+		t.Errorf("the version of another file is %q, want %q; kept: %q", got, version, kept())
+	}
+	install([]byte("#!/bin/sh\necho script 1\n"))
+	if got := says(); got != "script 1" || len(kept()) != 2 {
+		t.Errorf("the version of a script is %q; kept: %q", got, kept())
+	}
+}
+
 func TestBuild(t *testing.T) {
 	tc := toolchain(t)
 	for _, c := range tc.Compilers() {

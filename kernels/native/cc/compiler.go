@@ -87,7 +87,7 @@ func Find(ctx context.Context) ([]Compiler, error) {
 // no compiler.
 type answer func() (Compiler, error)
 
-// ask asks a command for its version, on another goroutine.
+// ask asks a command for its version, on another goroutine, where it is not known.
 func ask(ctx context.Context, command string) answer {
 	path, err := exec.LookPath(command)
 	if err == nil {
@@ -100,7 +100,12 @@ func ask(ctx context.Context, command string) answer {
 	c := Compiler{Name: filepath.Base(command), Path: path}
 	go func() {
 		var err error
-		c.Version, err = version(ctx, path)
+		file := identified(path)
+		if c.Version = known(file); c.Version == "" {
+			if c.Version, err = version(ctx, path); err == nil && file != "" {
+				keep(file, c.Version)
+			}
+		}
 		said <- err
 	}()
 	return sync.OnceValues(func() (Compiler, error) { err := <-said; return c, err })

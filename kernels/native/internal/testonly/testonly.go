@@ -4,6 +4,6 @@ package testonly
 // Host says how the host of a test differs from others. The zero value does not.
 type Host struct {
 	// Hasty says that costs count as they are, although the core may be slow because others work too: nothing waits for it or measures
-	// again.
+	// again, and a search takes few samples of a candidate.
 	Hasty bool
 }
