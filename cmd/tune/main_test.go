@@ -34,7 +34,7 @@ var disguises = map[string]func(){
 		if os.Getenv(careful) != "" {
 			main()
 		}
-		runOn(nativetest.Hasty()) // which main has done otherwise, and neither returns
+		runOn(nativetest.Brief()) // which main has done otherwise, and neither returns
 	},
 	natsServer: serveNATS,
 }
@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 }
 
 // careful is a variable of the environment. Where it is set, tune measures as its users' does. Elsewhere in these tests it does not wait
-// for its core to become fast, which it seldom is while other tests run. The script user sets it, and so does TestQuick.
+// for its core to become fast, which it seldom is while other tests run, and scores are brief. The script user sets it, and so does TestQuick.
 const careful = "TEST_CAREFUL"
 
 // sharedCache is the cache of the scripts and of the guide, so that what all of them need is compiled and measured once.

@@ -178,6 +178,10 @@ func (b Peers) Measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 	if err != nil {
 		return r, err
 	}
+	// The costs are those of the comparison. The score says what a call does, from which the rates follow, and needs few samples for that.
+	if p, ok := s.Problem.(interface{ Brief() }); ok {
+		p.Brief()
+	}
 	compare := s.Compare()
 	if compare == nil {
 		return r, fmt.Errorf("the costs of %s are exact: there is nothing to measure", s.Info.Name)

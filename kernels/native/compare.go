@@ -194,7 +194,10 @@ func (r *rounds) recalibrate(ctx context.Context) error {
 	if r.Peak {
 		return nil
 	}
-	const looks = 3
+	looks := 3
+	if r.brief() {
+		looks = 1
+	}
 	least := make([]float64, len(r.entrants))
 	for range looks {
 		for i, e := range r.entrants {
@@ -277,12 +280,24 @@ func (r *rounds) plan() {
 	r.turnSeconds = shortTurn * timing.SampleSeconds
 	switch {
 	case apart && r.Confirm:
-		r.Turns, r.turnSeconds = 8, timing.SampleSeconds
+		r.Turns, r.turnSeconds = confirmTurns, timing.SampleSeconds
 	case apart:
 		r.Turns, r.turnSeconds = shortTurn, timing.SampleSeconds
 	case r.Confirm:
 		r.Turns = 2
 	}
+	if r.brief() {
+		r.Turns = 1
+	}
+}
+
+// confirmTurns is how many turns of SampleSeconds an entrant has in a round of a confirming series.
+const confirmTurns = 8
+
+// brief reports whether the limit of a confirming series is too short for even one round. There will be no interval then, so one turn of each
+// entrant is enough.
+func (r *rounds) brief() bool {
+	return r.Confirm && r.Sure == nil && r.Limit < timing.Seconds(float64(confirmTurns*len(r.entrants))*timing.SampleSeconds)
 }
 
 // enter starts the worker of an entrant, and finds out how long its calls take. It rejects a finalist that is at fault. An error ends the

@@ -35,6 +35,7 @@ type HostOptions struct {
 type Host struct {
 	options HostOptions
 	hasty   bool  // see testonly.Host
+	brief   bool  // see testonly.Host
 	cores   []int // that candidates are checked on
 
 	claimed sync.Once
@@ -88,7 +89,7 @@ func NewHost(o HostOptions, more ...testonly.Host) *Host {
 	}
 	h.cores = cpu.Allowed()
 	for _, of := range more {
-		h.hasty = h.hasty || of.Hasty
+		h.hasty, h.brief = h.hasty || of.Hasty, h.brief || of.Brief
 	}
 	for i := range cap(h.slots) {
 		h.slots <- i

@@ -754,6 +754,13 @@ func TestRoundsConfirm(t *testing.T) {
 		r.entrants[i].w, r.entrants[i].m, r.entrants[i].perCall = f, newFakeMeter(&f.fake, 0), seconds[i]
 		r.opened = append(r.opened, f)
 	}
+	for limit, turns := range map[time.Duration]int{79 * time.Millisecond: 1, time.Minute: 8} {
+		r.Limit = limit
+		if r.plan(); r.Turns != turns {
+			t.Errorf("in %v each has %d turns in a round, want %d", limit, r.Turns, turns)
+		}
+	}
+	r.Limit = time.Minute
 	r.plan()
 	turn := r.Turn
 	var at int

@@ -33,22 +33,11 @@ type Peaks struct {
 	BF16 float64 // dot products of bfloat16, or products of tiles of it
 	I8   float64 // dot products of unsigned with signed bytes, in steps where there is no instruction for them; or products of tiles of them
 	L1   float64 // bytes a second that are read from the nearest cache
-
-	probes [units]*rateProbe // those that reached the rates
 }
 
 // rate returns where the rate of a unit is.
 func (p *Peaks) rate(u Unit) *float64 {
 	return [units]*float64{Floats: &p.F32, Halves: &p.F16, BFloats: &p.BF16, Integers: &p.I8, loads: &p.L1}[u]
-}
-
-// best returns the probe of the highest rate that operations of a unit can have, with that rate: halves may be multiplied in single
-// precision. The probe is nil where there is none.
-func (p *Peaks) best(u Unit) (*rateProbe, float64) {
-	if (u == Halves || u == BFloats) && *p.rate(u) < p.F32 {
-		u = Floats
-	}
-	return p.probes[u], *p.rate(u)
 }
 
 //go:embed probe/peak.c
@@ -200,7 +189,7 @@ func (p *Peaks) raise(ctx context.Context, w runner, so string, mask uint32, i, 
 	}
 	rate, err := probeRate(ctx, w, so, *probe, n)
 	if known := p.rate(probe.unit); err == nil && rate > *known {
-		*known, p.probes[probe.unit] = rate, probe
+		*known = rate
 	}
 	return err
 }

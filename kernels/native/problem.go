@@ -91,7 +91,7 @@ func New(spec Spec, o Options) (kernels.Problem, error) {
 	if err := o.Limits.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Problem{spec: spec, host: o.Host, limits: o.Limits, compileTime: o.CompileTime, peers: o.Peers, work: spec.Work(), most: manyFinalists}
+	p := &Problem{spec: spec, host: o.Host, limits: o.Limits, compileTime: o.CompileTime, peers: o.Peers, work: spec.Work(), most: manyFinalists, brief: o.Host.brief}
 	if presets := spec.Presets(); len(presets) == 0 {
 		return nil, fmt.Errorf("native: space %s has no preset, and so no baseline", spec.Space().Name())
 	}

@@ -54,6 +54,21 @@ func (r Roofs) find(kind, level string) (Roof, bool) {
 	return r.Roofs[i], true
 }
 
+// arithmetic returns the probe of the highest rate that operations of a unit can have, with that rate: halves may be multiplied in single
+// precision. The probe is nil where there is none.
+func (r Roofs) arithmetic(u Unit) (probe *rateProbe, rate float64) {
+	for _, f := range r.Roofs {
+		i := slices.IndexFunc(rateProbes, func(p rateProbe) bool { return p.id == f.Probe })
+		if i < 0 || f.Rate <= rate {
+			continue
+		}
+		if of := rateProbes[i].unit; of == u || of == Floats && (u == Halves || u == BFloats) {
+			probe, rate = &rateProbes[i], f.Rate
+		}
+	}
+	return probe, rate
+}
+
 // raise enters a rate, if it is higher than the known one.
 func (r *Roofs) raise(f Roof) {
 	i := slices.IndexFunc(r.Roofs, func(o Roof) bool { return o.Kind == f.Kind && o.Level == f.Level })
@@ -268,24 +283,18 @@ func (p *Problem) yardstick(ctx context.Context) (*yardstick, error) {
 	if p.work.Ops <= 0 && p.work.Bytes <= 0 {
 		return nil, nil
 	}
-	var arithmetic *yardstick
-	seconds := 0.0
-	if p.work.Ops > 0 {
-		peaks, err := p.host.Peak(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if probe, rate := peaks.best(p.work.unit()); probe != nil {
-			arithmetic = &yardstick{name: probe.name, probe: probe.id, each: probe.ops * probeIterations, of: p.work.Ops}
-			seconds = p.work.Ops / rate
-		}
-	}
-	if p.work.Bytes <= 0 {
-		return arithmetic, nil
-	}
 	roofs, err := p.host.Roofs(ctx, false, nil)
 	if err != nil {
 		return nil, err
+	}
+	var arithmetic *yardstick
+	seconds := 0.0
+	if probe, rate := roofs.arithmetic(p.work.unit()); p.work.Ops > 0 && probe != nil {
+		arithmetic = &yardstick{name: probe.name, probe: probe.id, each: probe.ops * probeIterations, of: p.work.Ops}
+		seconds = p.work.Ops / rate
+	}
+	if p.work.Bytes <= 0 {
+		return arithmetic, nil
 	}
 	kind, caches := kindRead, cpu.CacheSizes()
 	if p.written > p.read/4 {

@@ -59,8 +59,6 @@ func TestRoofs(t *testing.T) {
 // TestYardstick: a kernel is compared with what binds it at the roofs.
 func TestYardstick(t *testing.T) {
 	h := NewHost(HostOptions{CacheDir: t.TempDir()})
-	h.peak = &Peaks{F32: 100e9, BF16: 200e9, I8: 400e9}
-	h.peak.probes = [units]*rateProbe{Floats: &rateProbes[2], BFloats: &rateProbes[4], Integers: &rateProbes[6]}
 	tools, err := h.Toolchain(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +67,9 @@ func TestYardstick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kept Roofs
+	kept := Roofs{[]Roof{
+		{Kind: "f32", Rate: 100e9, Probe: 3}, {Kind: "bf16", Rate: 200e9, Probe: 9}, {Kind: "int8", Rate: 400e9, Probe: 5}, {Kind: "int8 tiles", Rate: 300e9, Probe: 11},
+	}}
 	for _, level := range []string{levelL1, levelL2, levelL3, levelMemory} {
 		kept.raise(Roof{Kind: kindRead, Level: level, Rate: 50e9, Probe: 14})
 		kept.raise(Roof{Kind: kindCopy, Level: level, Rate: 40e9, Probe: 16})

@@ -20,6 +20,12 @@ var Host = sync.OnceValue(func() *native.Host { return native.NewHost(native.Hos
 // others work too.
 func Hasty() *native.Host { return native.NewHost(native.HostOptions{}, testonly.Host{Hasty: true}) }
 
+// Brief returns a host for tests that need neither costs nor whole scores, for example of what a command prints: it is hasty, and its scores
+// are brief (see native.Problem.Brief).
+func Brief() *native.Host {
+	return native.NewHost(native.HostOptions{}, testonly.Host{Hasty: true, Brief: true})
+}
+
 // Here returns this machine, and skips the test where the machine has no C compiler.
 func Here(t testing.TB) native.Machine {
 	t.Helper()

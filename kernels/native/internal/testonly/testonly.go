@@ -6,4 +6,6 @@ type Host struct {
 	// Hasty says that costs count as they are, although the core may be slow because others work too: nothing waits for it or measures
 	// again, and a search takes few samples of a candidate.
 	Hasty bool
+	// Brief makes the scores of all problems brief; see native.Problem.Brief.
+	Brief bool
 }
