@@ -29,6 +29,10 @@ func TestLinked(t *testing.T) {
 // TestLinkage: linked code of every form is right where rows are padded, also at exactly the shape that it has a copy of its own for.
 func TestLinkage(t *testing.T) {
 	m := host(t)
+	linkedPoints := 1
+	if nativetest.Stress {
+		linkedPoints = 2
+	}
 	for i, test := range []struct {
 		layout, form string
 		d            Dims
@@ -45,7 +49,7 @@ func TestLinkage(t *testing.T) {
 			t.Parallel()
 			s := newTestSpec(t, m, test.layout, test.d, 2)
 			r := rand.New(rand.NewPCG(5, uint64(i)))
-			for range 2 {
+			for range linkedPoints {
 				if p, ok := sampleForm(t, s, test.form, r); ok {
 					nativetest.Right(t, s.Linked(), p, 3, nativetest.Quick)
 				}

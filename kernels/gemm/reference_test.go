@@ -184,7 +184,7 @@ func TestSingleElements(t *testing.T) {
 		}
 		abs := absTolerance * math.Sqrt(float64(test.d.K))
 		r := rand.New(rand.NewPCG(1, 2))
-		for n := range 100 {
+		for n := range 40 {
 			at := r.IntN(len(c))
 			tolerance := abs + relTolerance*math.Abs(want[at])
 			off := []float64{1.1, -1.1, 2, -2}[n%4] * tolerance

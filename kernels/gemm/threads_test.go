@@ -100,4 +100,4 @@ func hammer(t *testing.T, calls int) {
 }
 
 // Every result of a product on several threads is right, and every call ends.
-func TestThreads(t *testing.T) { hammer(t, 1000) }
+func TestThreads(t *testing.T) { hammer(t, 500) }

@@ -108,7 +108,7 @@ func checkRandom(t *testing.T, seed uint64, count int) {
 	}
 }
 
-func TestRandomPoints(t *testing.T) { checkRandom(t, 1, 6) }
+func TestRandomPoints(t *testing.T) { checkRandom(t, 1, 4) }
 
 // oneCase is a spec with a case of a test's own.
 type oneCase struct {

@@ -208,17 +208,21 @@ func problem(t testing.TB, s native.Spec, h *native.Host) *native.Problem {
 // TestOutcomes: whatever a candidate does wrong is its outcome, and the next candidate is none the worse for it.
 func TestOutcomes(t *testing.T) {
 	spec := newPoly(t, 1000)
-	e := &kernels.Evaluator{Problem: problem(t, spec, testHost(t)), CheckSeed: 1}
+	p, err := native.New(spec, native.Options{Host: testHost(t), Limits: worker.Limits{Wall: 2 * time.Second, CPU: time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &kernels.Evaluator{Problem: p, CheckSeed: 1}
 	tests := []struct {
 		form   string
 		status space.Status
 		reason string
 	}{
 		{"plain", space.OK, ""},
-		{"typo", space.CompileFailed, "kernel.c:"},
+		{"later", space.WrongAnswer, "in a timed call"},
+		{"typo", space.CompileFailed, "kernel.c:"}, // from here on the scores are brief
 		{"wrong", space.WrongAnswer, "n=1000: y[999]"},
 		{"state", space.WrongAnswer, "in the second call"},
-		{"later", space.WrongAnswer, "in a timed call"},
 		{"crash", space.Crashed, ""},
 		{"loop", space.Timeout, ""},
 		{"refuse", space.Invalid, "refused"},
@@ -226,6 +230,9 @@ func TestOutcomes(t *testing.T) {
 		{"threads", space.OK, ""},
 	}
 	for _, test := range tests {
+		if test.form == "typo" {
+			p.(*native.Problem).Brief()
+		}
 		out, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: spec.point(t, test.form, 2)}})
 		if err != nil {
 			t.Fatalf("%s: %v", test.form, err)
@@ -322,7 +329,7 @@ func (p inPlace) Cases(ctx context.Context, point space.Point, seed uint64) ([]n
 func TestInPlace(t *testing.T) {
 	spec := inPlace{newPoly(t, 2000)}
 	p := problem(t, spec, testHost(t))
-	const long = 1 + 60 // milliseconds
+	const long = 1 + 52 // milliseconds
 	for _, test := range []struct {
 		form   string
 		work   int
@@ -332,7 +339,11 @@ func TestInPlace(t *testing.T) {
 		{"plain", long, space.OK}, {"later", long, space.WrongAnswer}, {"state", long, space.WrongAnswer},
 	} {
 		// Each is the first of its problem, so that none is given up because it is behind.
-		out, err := (&kernels.Evaluator{Problem: problem(t, spec, testHost(t)), CheckSeed: 1}).Evaluate(t.Context(),
+		alone := problem(t, spec, testHost(t))
+		if test.work == long && test.status == space.OK {
+			alone.Brief()
+		}
+		out, err := (&kernels.Evaluator{Problem: alone, CheckSeed: 1}).Evaluate(t.Context(),
 			space.Trial{Proposal: space.Proposal{Point: spec.point(t, test.form, test.work)}})
 		if err != nil || out.Status != test.status {
 			t.Errorf("%s %d: %v (%s), %v", test.form, test.work, out.Status, out.Reason, err)
@@ -342,7 +353,7 @@ func TestInPlace(t *testing.T) {
 	final, err := p.Compare(t.Context(), baseline, []kernels.Candidate{
 		p.Wrap(mustGenerateOf(t, spec, "later", 1), spec.point(t, "later", 1)),
 		p.Wrap(mustGenerateOf(t, spec, "plain", 1), spec.point(t, "plain", 1)),
-	}, kernels.Series{Limit: time.Second})
+	}, kernels.Series{Limit: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -466,7 +477,6 @@ func TestMinSeconds(t *testing.T) {
 	}
 }
 
-// TestArtifacts: the exported source compiles as its comment says, with what a user has, and loads back to the same.
 // TestSymbols: an object has the one function that is called, and no other name of tune's.
 func TestSymbols(t *testing.T) {
 	p := problem(t, newPoly(t, 10), testHost(t))
@@ -485,6 +495,7 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
+// TestArtifacts: the exported source compiles as its comment says, with what a user has, and loads back to the same.
 func TestArtifacts(t *testing.T) {
 	spec := newPoly(t, 50)
 	p := problem(t, spec, testHost(t))
@@ -564,11 +575,11 @@ func TestArtifacts(t *testing.T) {
 
 // limits are those of the series that are tried until one has no fault: other work on the machine may last as long as a series, and
 // makes it need more pairs.
-var limits = []time.Duration{3 * time.Second, 10 * time.Second, 10 * time.Second}
+var limits = []time.Duration{time.Second, 3 * time.Second, 10 * time.Second, 10 * time.Second}
 
 // TestCompare: finalists are ranked by their ratio to the baseline, equal ones are not told apart, and one that dies
-// is refused without harm to the others. What others run here can make equal ones differ for a while, so one comparison of
-// three has to find the ratios right.
+// is refused without harm to the others. What others run here can make equal ones differ for a while, so one of several
+// comparisons has to find the ratios right.
 func TestCompare(t *testing.T) {
 	spec := newPoly(t, 2000)
 	p := problem(t, spec, testHost(t))
@@ -626,17 +637,24 @@ const facedPages = 64
 func TestMeasures(t *testing.T) {
 	spec := newPoly(t, 2000)
 	p := problem(t, spec, testHost(t))
+	p.Brief()
+	scored := map[string]kernels.Candidate{}
 	measure := func(form string, work int, names ...string) []space.Metric {
 		t.Helper()
-		c, err := p.Build(t.Context(), spec.point(t, form, work))
-		if err == nil {
-			err = c.Check(t.Context(), 1)
-		}
-		if err == nil {
-			_, err = c.Score(t.Context(), 0)
-		}
-		if err != nil {
-			t.Fatal(err)
+		point := spec.point(t, form, work)
+		c := scored[point.Key()]
+		if c == nil {
+			var err error
+			if c, err = p.Build(t.Context(), point); err == nil {
+				err = c.Check(t.Context(), 1)
+			}
+			if err == nil {
+				_, err = c.Score(t.Context(), 0)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			scored[point.Key()] = c
 		}
 		metrics, err := c.(kernels.Measurer).Measure(t.Context(), names)
 		if err != nil {
@@ -700,7 +718,7 @@ func TestCompareReused(t *testing.T) {
 	native.NoteReuse(reused)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	final, err := p.Compare(ctx, baseline, []kernels.Candidate{reused}, kernels.Series{Limit: time.Second})
+	final, err := p.Compare(ctx, baseline, []kernels.Candidate{reused}, kernels.Series{Limit: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -809,6 +827,7 @@ func misjudged(final kernels.Final) (wrong []string) {
 func TestThreads(t *testing.T) {
 	spec := newPoly(t, 200_000)
 	p := problem(t, spec, testHost(t))
+	p.Brief()
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 2 {
@@ -829,7 +848,7 @@ func TestThreads(t *testing.T) {
 		t.Errorf("timed on a busy machine a threaded kernel has %v", m)
 	}
 	final, err := p.Compare(t.Context(), p.Wrap(mustGenerate(t, spec, "plain", 8), spec.point(t, "plain", 8)),
-		[]kernels.Candidate{p.Wrap(mustGenerate(t, spec, "threads", 8), spec.point(t, "threads", 8))}, kernels.Series{Limit: time.Second})
+		[]kernels.Candidate{p.Wrap(mustGenerate(t, spec, "threads", 8), spec.point(t, "threads", 8))}, kernels.Series{Limit: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -1000,6 +1019,7 @@ func TestDamagedHeap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.(*native.Problem).Brief()
 	evaluate := func(form string, work int) error {
 		c, err := p.Build(t.Context(), spec.point(t, form, work))
 		if err != nil {

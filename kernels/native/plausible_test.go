@@ -41,7 +41,7 @@ func TestPlausible(t *testing.T) {
 
 // TestGlimpse: a time that a few samples show to be possible needs no complete measurement of the peaks, and the gauge goes on after it.
 func TestGlimpse(t *testing.T) {
-	h := NewHost(HostOptions{CacheDir: t.TempDir()})
+	h := NewHost(HostOptions{})
 	defer h.Close()
 	if _, err := h.Toolchain(t.Context()); err != nil {
 		t.Skip(err)

@@ -288,16 +288,16 @@ func runsOf(t *testing.T, p kernels.Problem, dir, n string, want int) {
 // TestCommandPlaces evaluates many points at once: in one directory, where each has to find its own build, and in
 // directories of their own.
 func TestCommandPlaces(t *testing.T) {
-	for _, place := range []string{"", "files: [data], templates: [conf],"} {
+	for place, points := range map[string]int{"": 4, "files: [data], templates: [conf],": keep + 2} {
 		k, dir := load(t, `
 kernel: {shape: {k: 3}}
 space: {parameters: [{name: n, type: int, from: 1, to: 18}]}
-command: {`+place+` build: 'cp data built; echo {{n}} >> built', run: 'tail -n 1 built', check: 'test $(tail -n 1 built) = {{n}}', metric: {exact: true, repeats: 2}}
+command: {`+place+` build: 'cp data built; echo {{n}} >> built', run: 'tail -n 1 built', check: 'test $(tail -n 1 built) = {{n}}', metric: {exact: true}}
 `, "data", "0\n", "conf", "k={{k}} n={{n}}\n")
 		p := problem(t, k, "")
 		e := &kernels.Evaluator{Problem: p}
 		var wg sync.WaitGroup
-		for i := range 18 {
+		for i := range points {
 			wg.Go(func() {
 				out, err := e.Evaluate(t.Context(), space.Trial{Number: i, Proposal: space.Proposal{Point: p.Space().At(uint64(i))}})
 				if err != nil || out.Status != space.OK || out.Cost != float64(i+1) {
@@ -387,6 +387,8 @@ command:
 
 // TestCommandStartsAfresh runs commands that find out what earlier runs left in their own directory.
 func TestCommandStartsAfresh(t *testing.T) {
+	// Where costs are not exact, candidates run alone. One of each kind of change shows that they start afresh too.
+	inexact := []string{"output of the build", "changed file", "removed directory", "wrong later"}
 	for _, test := range []struct{ name, files, build, run, reason string }{
 		{"output of the build", "", "echo 7 > in", "cat in", ""},
 		{"new file", "", "echo 7 > in", "test ! -e out || exit 1; cp in out; cat out", ""},
@@ -402,6 +404,9 @@ func TestCommandStartsAfresh(t *testing.T) {
 		{"wrong later", "", "echo 7 > in", "cat in; test -e '{{here}}/first' || { touch '{{here}}/first'; cp in out; }", "in a later run: the check ended with status"},
 	} {
 		for _, exact := range []string{"true", "false"} {
+			if exact == "false" && !stress && !slices.Contains(inexact, test.name) {
+				continue
+			}
 			check := "'true'"
 			if test.reason != "" {
 				check = "cmp in out"
@@ -477,7 +482,7 @@ command:
 		if err := os.WriteFile(filepath.Join(dir, "late"), nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		f, err := p.Traits().Compare(t.Context(), all[0], all[1:], kernels.Series{Limit: time.Second})
+		f, err := p.Traits().Compare(t.Context(), all[0], all[1:], kernels.Series{Limit: 300 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}

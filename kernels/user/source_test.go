@@ -188,7 +188,7 @@ void sum(const float *x, float *y, long n) { float s = 0; for (long i = 0; i < n
 void lazy(const float *x, float *y, long n) { static float s; if (LAZY) { if (s == 0) sum(x, &s, n); y[0] = s; } else sum(x, y, n); }
 `
 	const file = `
-kernel: {name: lazy, shape: {n: 100000}}
+kernel: {name: lazy, shape: {n: 20000}}
 space: {parameters: [{name: LAZY, type: enum, values: [0, 1]}]}
 source:
   file: lazy.c
@@ -206,6 +206,9 @@ source:
 		p := whole(t, k, "")
 		if out := evaluate(t, p, "LAZY=1"); out.Status != want {
 			t.Errorf("%s: %v: %s, want %v", vary, out.Status, out.Reason, want)
+		}
+		if vary == "vary: true" && !stress {
+			continue // the honest one is that of "threads: 1", where inputs vary too
 		}
 		if out := evaluate(t, brief(p), "LAZY=0"); out.Status != space.OK {
 			t.Errorf("%s: honest: %v: %s", vary, out.Status, out.Reason)
@@ -272,7 +275,7 @@ source:
 	}{
 		"file":         {strings.NewReplacer("FILL", "file: w.txt", "SIZE", "500").Replace(file), space.WrongAnswer},
 		"constants":    {inPlace.Replace(file), space.WrongAnswer},
-		"large":        {strings.NewReplacer("FILL", "constant: 0.5", "SIZE", "1500000").Replace(file), space.WrongAnswer},
+		"large":        {strings.NewReplacer("FILL", "constant: 0.5", "SIZE", "750000").Replace(file), space.WrongAnswer},
 		"vary: false":  {strings.NewReplacer("FILL", "file: w.txt", "SIZE", "500", "threads: 1", "vary: false").Replace(file), space.OK},
 		"sorted table": {strings.NewReplacer("FILL", "file: table.txt", "SIZE", "500", "lazy\n", "search\n", "plain", "count").Replace(file), space.OK},
 	} {

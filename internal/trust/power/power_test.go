@@ -17,12 +17,15 @@ func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures for seconds")
 	}
+	// Two finalists take part in all that five do.
+	defer func(all []trial) { trials = all }(trials)
+	trials = []trial{{"gain", "3 % less work, and the same", []int{0, -30}, 0.9, true}}
 	var table strings.Builder
 	done := 0
 	if _, err := Run(t.Context(), &table, Options{Cases: []string{"aliek"}}); err == nil {
 		t.Error("a case that is not known was tried")
 	}
-	r, err := Run(t.Context(), &table, Options{Runs: 1, Limit: 300 * time.Millisecond, Cases: []string{"gain"}, Observe: func(int, int, string) { done++ }})
+	r, err := Run(t.Context(), &table, Options{Runs: 1, Limit: 100 * time.Millisecond, Cases: []string{"gain"}, Observe: func(int, int, string) { done++ }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +72,7 @@ func TestGuard(t *testing.T) {
 	if _, err := Guard(t.Context(), &table, Options{Cases: []string{"moer"}}); err == nil {
 		t.Error("a case that is not known was tried")
 	}
-	rows, err := Guard(t.Context(), &table, Options{Runs: 1, Cases: []string{"more"}, Limit: 300 * time.Millisecond, Observe: func(int, int, string) { done++ }})
+	rows, err := Guard(t.Context(), &table, Options{Runs: 1, Cases: []string{"more"}, Limit: 100 * time.Millisecond, Observe: func(int, int, string) { done++ }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -200,10 +200,30 @@ var loneCases = []struct {
 	{"pinned worker threads", `for (int i = getpid(); i < getpid() + 12; i++) { cpu_set_t s; CPU_ZERO(&s); CPU_SET(sched_getcpu(), &s); char p[64]; snprintf(p, 64, "/proc/self/task/%d", i); if (access(p, F_OK) == 0) sched_setaffinity(i, sizeof s, &s); }`, "", ""},
 }
 
+// loneKernels compiles the bodies of loneCases, as branches of one kernel but for those with a part outside of it. It returns the object of
+// each and the dimension that chooses its body.
+func loneKernels(t *testing.T) func(i int) (so string, dims []int64) {
+	var branches strings.Builder
+	for i, c := range loneCases {
+		if c.rest == "" {
+			fmt.Fprintf(&branches, "\tcase %d: {\n%s\n\tbreak; }\n", i, c.body)
+		}
+	}
+	shared := compileText(t, ".c", kernelC("switch (dims[0]) {\n"+branches.String()+"\t}", ""))
+	return func(i int) (string, []int64) {
+		if c := loneCases[i]; c.rest != "" {
+			return compileText(t, ".c", kernelC(c.body, c.rest)), nil
+		}
+		return shared, []int64{int64(i)}
+	}
+}
+
+// TestABadCandidateCostsItselfAlone gives one worker all of loneCases. Between any two it gives it a witness, which has to find its process as it
+// was before all of them.
 func TestABadCandidateCostsItselfAlone(t *testing.T) {
-	witness := compileText(t, ".c", kernelC(witnessC, ""))
-	limits := Limits{Wall: 10 * time.Second, CPU: 10 * time.Second}
-	look := func(t *testing.T, w *Worker) []byte {
+	witness, kernel := compileText(t, ".c", kernelC(witnessC, "")), loneKernels(t)
+	w := startTimer(t, Options{Core: -1, Limits: Limits{Wall: 10 * time.Second, CPU: 10 * time.Second}})
+	look := func(t *testing.T) []byte {
 		t.Helper()
 		mapIsolation(t, w)
 		if err := w.Load(witness); err != nil {
@@ -218,26 +238,24 @@ func TestABadCandidateCostsItselfAlone(t *testing.T) {
 		}
 		return bytes.Clone(w.Outputs()[1])
 	}
-	for _, c := range loneCases {
+	want := look(t)
+	if w.Shared() {
+		t.Error("the first candidate is said to share its process")
+	}
+	for i, c := range loneCases {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			so := compileText(t, ".c", kernelC(c.body, c.rest))
-			w := startTimer(t, Options{Core: -1, Limits: limits})
-			want := look(t, w)
+			so, dims := kernel(i)
 			used := w.running.pid
-			if w.Shared() {
-				t.Error("the first candidate is said to share its process")
-			}
 			mapIsolation(t, w)
 			err := w.Load(so)
 			if err == nil && !w.Shared() {
 				t.Error("the second candidate is said to share no process")
 			}
 			if err == nil {
-				err = w.Call(t.Context(), nil)
+				err = w.Call(t.Context(), dims)
 			}
 			if err == nil {
-				_, err = w.Time(t.Context(), TimeRequest{Calls: 1, Samples: 1, Clock: CPU, Places: 2})
+				_, err = w.Time(t.Context(), TimeRequest{Calls: 1, Samples: 1, Clock: CPU, Places: 2, Dims: dims})
 			}
 			if r := kernels.AsRejection(err); c.reason == "" && err != nil {
 				if strings.HasPrefix(c.name, "a thread") && r != nil && strings.Contains(r.Reason, "the file says 1") {
@@ -251,7 +269,7 @@ func TestABadCandidateCostsItselfAlone(t *testing.T) {
 			}
 			harmless := slices.Contains([]string{"arch_prctl that asks", "signal mask", "rounding and denormals", "locked memory"}, c.name)
 			for range 2 {
-				if got := look(t, w); !bytes.Equal(got, want) {
+				if got := look(t); !bytes.Equal(got, want) {
 					t.Errorf("the one that follows finds its process changed:\n%v\nwant\n%v", words(got), words(want))
 				}
 				if kept := w.running.pid == used; kept != harmless {

@@ -212,6 +212,7 @@ func TestWalk(t *testing.T) {
 // TestTimeEvidence: the evidence of every kind of request is what the calls were given and wrote; no given content
 // repeats itself but those of whole stretches, which are the variants to the letter.
 func TestTimeEvidence(t *testing.T) {
+	w := startTimer(t, Options{})
 	for _, size := range []int{4, 12, 64, 4096, 100_004} {
 		for _, r := range []TimeRequest{
 			{Calls: 1, Samples: 1, Clock: CPU},
@@ -222,7 +223,6 @@ func TestTimeEvidence(t *testing.T) {
 			{Calls: 50, Samples: 4, Clock: CPU, Window: 8, Copies: 3, Cold: true},
 			{Calls: 50, Samples: 4, Clock: CPU, Window: 8, Copies: 3, Places: 2},
 		} {
-			w := startTimer(t, Options{})
 			pool := variants(3, size)
 			loadVaried(t, w, double, size, pool, Out)
 			r.Dims = []int64{int64(size / 4)}
@@ -272,9 +272,6 @@ func TestTimeEvidence(t *testing.T) {
 			if size < 1e5 && !r.Warm && r.Calls > 1 && (kinds[true] == 0 || kinds[false] == 0) {
 				t.Errorf("%d bytes, %+v: evidence of %v", size, r, kinds)
 			}
-			if err := w.Close(); err != nil {
-				t.Error(err)
-			}
 		}
 	}
 }
@@ -285,6 +282,7 @@ const requestsOfTry = 3
 // TestKnownCalls: a request for a call on a known variant makes one, on another variant than the call before, and gives evidence of it,
 // also of buffers that are changed in place.
 func TestKnownCalls(t *testing.T) {
+	w := startTimer(t, Options{})
 	for _, size := range []int{64, 5 << 19} { // of the latter there is room for one piece of evidence
 		for _, r := range []TimeRequest{
 			{Calls: 1, Samples: 3, Clock: CPU, Sparse: true},
@@ -292,7 +290,6 @@ func TestKnownCalls(t *testing.T) {
 			{Calls: 4, Samples: 2, Clock: CPU, Copies: 3, Cold: true},
 		} {
 			for _, mode := range []Mode{Out, InOut} {
-				w := startTimer(t, Options{})
 				pool := variants(3, size)
 				loadVaried(t, w, double, size, pool, mode)
 				r.Dims = []int64{int64(size / 4)}
@@ -324,9 +321,6 @@ func TestKnownCalls(t *testing.T) {
 							t.Fatalf("%d bytes, %v, %+v: element %d is %g of %g", size, mode, r, i, v, given[i])
 						}
 					}
-				}
-				if err := w.Close(); err != nil {
-					t.Error(err)
 				}
 			}
 		}

@@ -31,9 +31,10 @@ func TestMain(m *testing.M) {
 	if so := os.Getenv(holdEnv); so != "" {
 		hold(so)
 	}
+	folder() // before tests set TMPDIR; an error is told to those that need it
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
-		if so, err := harness(); err == nil {
-			_ = os.RemoveAll(filepath.Dir(so))
+		if dir, err := folder(); err == nil {
+			_ = os.RemoveAll(dir)
 		}
 		os.Exit(status)
 	}))
@@ -73,8 +74,18 @@ func compileText(t testing.TB, ext, text string, flags ...string) string {
 	if _, err := exec.LookPath(cc); err != nil {
 		t.Skipf("no %s: install it to run this test", cc)
 	}
-	dir := t.TempDir()
-	source, so := filepath.Join(dir, "k"+ext), filepath.Join(dir, "k.so")
+	folder, err := folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled.Lock()
+	defer compiled.Unlock()
+	key := fmt.Sprintf("%s %q %s", ext, flags, text)
+	if so := compiled.objects[key]; so != "" {
+		return so
+	}
+	name := filepath.Join(folder, fmt.Sprint("k", len(compiled.objects)))
+	source, so := name+ext, name+".so"
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +93,22 @@ func compileText(t testing.TB, ext, text string, flags ...string) string {
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", cc, err, out)
 	}
+	compiled.objects[key] = so
 	return so
 }
 
+// compiled are the objects that compileText has made.
+var compiled = struct {
+	sync.Mutex
+	objects map[string]string // by extension, flags and text
+}{objects: map[string]string{}}
+
+// folder makes the folder of all objects, which ends with the tests.
+var folder = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "tune-harness") })
+
 // harness compiles the timing loop once for all tests.
 var harness = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "tune-harness")
+	dir, err := folder()
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,5 @@
+//go:build !stress
+
+package user
+
+const stress = false
