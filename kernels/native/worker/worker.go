@@ -63,6 +63,7 @@ type instance struct {
 	outlook   outlook  // before the candidate was loaded
 	thread    int      // that the candidate is called on; 0 where none is loaded
 	missed    int      // consecutive polls that did not find the thread
+	halted    int      // consecutive polls that found it stopped
 	memory    *memory  // that it has mapped
 	pool      *Pool    // that it has mapped
 	maps      int      // the number of the last Map that it was told of
@@ -541,6 +542,9 @@ func (w *Worker) flooded() error {
 	return w.fail(space.Crashed, "wrote more than %s of output", files.Size(w.limits.Output))
 }
 
+// mostHalted is how many polls in a row may find a candidate stopped: those of two seconds.
+const mostHalted = int(2 * time.Second / pollInterval)
+
 // stuck says why the candidate will never answer, "" where it may.
 func (n *instance) stuck() string {
 	if n.thread == 0 {
@@ -548,7 +552,12 @@ func (n *instance) stuck() string {
 	}
 	switch thread, ok := readStat(fmt.Sprintf("/proc/%d/task/%d/stat", n.pid, n.thread)); {
 	case ok && (thread.state == 'T' || thread.state == 't'):
-		return "stopped its own process (SIGSTOP)"
+		// From outside a process is stopped and continued too, for instance with everything else of a container. Nothing continues one that
+		// has stopped itself.
+		if n.halted++; n.halted > mostHalted {
+			return "stopped its own process (SIGSTOP)"
+		}
+		return ""
 	case !ok || thread.state == 'Z' || thread.state == 'X':
 		// The thread may be gone because the whole process is about to end; the end of the process then tells more.
 		if n.missed++; n.missed > 8 {
@@ -557,6 +566,7 @@ func (n *instance) stuck() string {
 	default:
 		n.missed = 0
 	}
+	n.halted = 0
 	return ""
 }
 

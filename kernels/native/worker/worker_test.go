@@ -322,6 +322,28 @@ var hostileCases = []struct {
 	{"bpf", 65, space.Crashed, "tried to change the system that it runs on"},
 }
 
+// A candidate is not blamed when something else stops its process and continues it.
+func TestStoppedFromOutside(t *testing.T) {
+	so := compileText(t, ".c", kernelC(`struct timespec now, end; clock_gettime(CLOCK_MONOTONIC, &end); end.tv_sec++;
+	do clock_gettime(CLOCK_MONOTONIC, &now); while (now.tv_sec < end.tv_sec || now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec);
+	C[0] = 1;`, "#include <time.h>"))
+	w := start(t, Options{Core: -1})
+	mapIsolation(t, w)
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	pid := w.running.pid
+	go func() {
+		time.Sleep(200 * time.Millisecond)
+		_ = unix.Kill(pid, unix.SIGSTOP)
+		time.Sleep(600 * time.Millisecond)
+		_ = unix.Kill(pid, unix.SIGCONT)
+	}()
+	if err := w.Call(t.Context(), []int64{0}); err != nil || w.Outputs()[1][0] != 1 {
+		t.Errorf("%v, wrote %v", err, w.Outputs()[1][0])
+	}
+}
+
 // A kernel must not reach tune's memory by its file either.
 func TestMemoryOfTuneIsOutOfReach(t *testing.T) {
 	so := compileText(t, ".c", `
