@@ -195,16 +195,17 @@ func (p *Problem) Adopt(source Source, point space.Point) kernels.Candidate {
 
 // candidate is one compiled source.
 type candidate struct {
-	problem *Problem
-	point   space.Point
-	source  Source
-	so      string  // path of the object; "" before it is compiled
-	alone   bool    // whether it runs in processes of its own
-	seed    uint64  // of the inputs of its last check
-	took    float64 // seconds of its first call on the asked case of that check, roughly
-	comment string  // of the file that it was loaded from, after the first line; "" where it was generated
-	adopted bool    // whether it was generated for another shape
-	timed   *meter  // of its last score, with how many calls make a sample; nil before
+	problem  *Problem
+	point    space.Point
+	source   Source
+	so       string  // path of the object; "" before it is compiled
+	alone    bool    // whether it runs in processes of its own
+	seed     uint64  // of the inputs of its last check
+	took     float64 // seconds of its first call on the asked case of that check, roughly
+	comment  string  // of the file that it was loaded from, after the first line; "" where it was generated
+	adopted  bool    // whether it was generated for another shape
+	timed    *meter  // of its last score, with how many calls make a sample; nil before
+	narrowed bool    // whether it was right on the variant of a Narrower
 	// deviation is the largest that was found in all checks.
 	deviation kernels.Deviation
 }
