@@ -395,21 +395,22 @@ func (n *instance) changed() bool {
 // candidate is at fault the error is a *kernels.Rejection; the candidate is then unloaded, unless it only wrote around its
 // buffers.
 func (w *Worker) Call(ctx context.Context, dims []int64) error {
-	return w.CallWithin(ctx, dims, w.limits.Wall)
+	return w.CallWithin(ctx, dims, w.limits.CPU)
 }
 
 // CallAgain is Call over Out buffers with other content. See Unwritten.
 func (w *Worker) CallAgain(ctx context.Context, dims []int64) error {
-	return w.callOver(ctx, otherPoison, dims, w.limits.Wall)
+	return w.callOver(ctx, otherPoison, dims, w.limits.CPU)
 }
 
-// CallWithin is Call with a separate limit on wall time, where that is less than the worker's.
-func (w *Worker) CallWithin(ctx context.Context, dims []int64, wall time.Duration) error {
-	return w.callOver(ctx, poison, dims, wall)
+// CallWithin is Call with a separate limit on CPU time, where that is less than the worker's. On a shared machine, what takes little CPU
+// time may take long: the wall time may be twice that and some seconds more.
+func (w *Worker) CallWithin(ctx context.Context, dims []int64, cpu time.Duration) error {
+	return w.callOver(ctx, poison, dims, cpu)
 }
 
 // callOver calls the candidate with Out buffers that hold a pattern.
-func (w *Worker) callOver(ctx context.Context, pattern []byte, dims []int64, wall time.Duration) error {
+func (w *Worker) callOver(ctx context.Context, pattern []byte, dims []int64, cpu time.Duration) error {
 	if len(dims) > maxDims {
 		return fmt.Errorf("%d dimensions are more than the limit of %d", len(dims), maxDims)
 	}
@@ -419,7 +420,7 @@ func (w *Worker) callOver(ctx context.Context, pattern []byte, dims []int64, wal
 	if w.memory != nil {
 		w.memory.reset(pattern)
 	}
-	r, err := w.ask(ctx, request{Call: &callRequest{Dims: dims}}, nil, min(wall, w.limits.Wall), w.limits.CPU)
+	r, err := w.ask(ctx, request{Call: &callRequest{Dims: dims}}, nil, min(2*cpu+patience, w.limits.Wall), min(cpu, w.limits.CPU))
 	if err != nil {
 		return err
 	}
