@@ -122,16 +122,16 @@ const (
 	shortCall    = time.Second
 )
 
-// patience returns how long a call of the asked case may take. The baseline is never cut short, because everything is compared
+// patience returns how much CPU time a call of the asked case may take. The baseline is never cut short, because everything is compared
 // with it.
 func (c *candidate) patience() time.Duration {
 	p := c.problem
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.best == 0 || c.isBaseline() {
-		return p.limits.Wall
+		return p.limits.CPU
 	}
-	return min(max(timing.Seconds(hopelessCall*p.best), shortCall), p.limits.Wall)
+	return min(time.Duration(c.threads())*max(timing.Seconds(hopelessCall*p.best), shortCall), p.limits.CPU)
 }
 
 // Check runs the candidate on the cases of its point, with the inputs of a seed, in a worker.
@@ -162,7 +162,7 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 					return err
 				}
 			}
-			within := p.limits.Wall
+			within := p.limits.CPU
 			if i == 0 {
 				within = c.patience()
 			}
@@ -189,7 +189,7 @@ func (c *candidate) checkCase(ctx context.Context, w runner, one Case, within ti
 	start := time.Now()
 	if err := w.CallWithin(ctx, one.Dims, within); err != nil {
 		r := kernels.AsRejection(err)
-		if r != nil && r.Status == space.Timeout && within < c.problem.limits.Wall {
+		if r != nil && r.Status == space.Timeout && within < c.problem.limits.CPU {
 			err = kernels.Reject(r.Status, "%s, more than %d times what the best takes", r.Reason, hopelessCall)
 		}
 		return 0, err

@@ -31,29 +31,33 @@ func (e *entrant) slow() bool { return e.perCall >= timing.Slow }
 
 // Compare measures finalists in turns with the baseline, each in a fresh worker. In a confirming series each round has new
 // workers. Where one of them has several threads, all are timed by wall clock, so that each ratio is of one clock. Where one of them
-// reuses the results of earlier calls, all are timed apart: each call has new inputs.
+// reuses the results of earlier calls, all are timed apart: each call has new inputs. Where one of them is uneven, the samples of all are
+// levelled.
 func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
 	began := time.Now()
 	candidates, err := timing.Candidates[*candidate](baseline, finalists)
 	if err != nil {
 		return kernels.Final{}, fmt.Errorf("native: %w", err)
 	}
-	final, err := p.compare(ctx, candidates, series, slices.ContainsFunc(candidates, (*candidate).reuses))
-	if errors.Is(err, errReuse) {
-		series.Limit = max(series.Limit-time.Since(began), series.Limit/2)
-		return p.compare(ctx, candidates, series, true)
+	limit := series.Limit
+	for {
+		how := manner{slices.ContainsFunc(candidates, (*candidate).reuses), slices.ContainsFunc(candidates, (*candidate).isUneven)}
+		final, err := p.compare(ctx, candidates, series, how)
+		if !errors.Is(err, errManner) {
+			return final, err
+		}
+		series.Limit = max(limit-time.Since(began), limit/2)
 	}
-	return final, err
 }
 
-// errReuse ends a comparison in which an entrant is found to reuse the results of earlier calls. Compare then begins again, and times all
-// entrants apart. Such a comparison never ends with it.
-var errReuse = errors.New("an entrant reuses results")
+// errManner ends a comparison in which an entrant is found to reuse the results of earlier calls, or to be uneven. That is noted for its
+// point, so that Compare begins again, and times all entrants in the same manner. There are two such findings at most.
+var errManner = errors.New("an entrant reuses results, or is uneven")
 
-// compare holds one comparison. apart says whether its calls are timed apart; see meter.apart.
-func (p *Problem) compare(ctx context.Context, candidates []*candidate, series kernels.Series, apart bool) (kernels.Final, error) {
+// compare holds one comparison.
+func (p *Problem) compare(ctx context.Context, candidates []*candidate, series kernels.Series, how manner) (kernels.Final, error) {
 	r := newRounds(p, candidates, series)
-	r.apart = apart
+	r.manner, r.Mean = how, how.level
 	if r.reactions = new(reactions); candidates[0].isBaseline() {
 		r.reactions = &candidates[0].problem.baseline // with what the search has seen
 	}
@@ -111,7 +115,7 @@ type rounds struct {
 	watch
 	problem     *Problem
 	entrants    []*entrant // the baseline first
-	apart       bool       // whether all are timed apart; see meter.apart
+	manner                 // of all
 	reactions   *reactions // of the baseline
 	turnSeconds float64    // seconds of a turn that is cut into bursts
 
@@ -336,7 +340,7 @@ func (r *rounds) meterOf(ctx context.Context, e *entrant) (m *meter, err error) 
 	if r.Peak {
 		length = timing.SampleSeconds
 	}
-	m, err = e.c.newMeter(ctx, e.w, metering{length: length, apart: r.apart, known: e.known, against: r.reactions, isBaseline: e == r.entrants[0]})
+	m, err = e.c.newMeter(ctx, e.w, metering{length: length, manner: r.manner, known: e.known, against: r.reactions, isBaseline: e == r.entrants[0]})
 	if err == nil {
 		m.strict = true
 	}
@@ -372,7 +376,7 @@ func (r *rounds) leave(ctx context.Context, i int) error {
 		}
 		r.Reject(i, err)
 	}
-	e.known = &meter{perCall: e.m.perCall, calls: e.m.calls, apart: e.m.apart}
+	e.known = &meter{perCall: e.m.perCall, calls: e.m.calls, manner: e.m.manner}
 	r.dismiss(e)
 	return nil
 }
@@ -416,12 +420,12 @@ func (r *rounds) turn(ctx context.Context, i int) (float64, error) {
 	return s.Fast * nanoseconds, err
 }
 
-// turnOf measures an entrant once, by n samples. It ends the comparison with errReuse where the entrant is found to reuse results. A
+// turnOf measures an entrant once, by n samples. It ends the comparison with errManner where the entrant has to be timed in another manner. A
 // baseline whose clocks disagree is measured once more.
 func (r *rounds) turnOf(ctx context.Context, i, n int) (timing.Summary, error) {
 	s, err := r.entrants[i].m.turnOf(ctx, n)
-	if err == nil && !r.apart && r.entrants[i].m.apart {
-		err = errReuse
+	if err == nil && r.entrants[i].m.exceeds(r.manner) {
+		err = errManner
 	}
 	if i > 0 || !clocksDisagree(err) {
 		return s, err

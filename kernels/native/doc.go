@@ -42,5 +42,6 @@
 // is loaded anew, repeats the call, and has to write the same.
 //
 // A candidate reuses results if a call is faster because its inputs are nearly those of an earlier call. It is then timed apart: each call
-// of a stretch has a copy of the buffers of its own, with completely new inputs. docs/design/native.md has the reasons, and what was measured.
+// of a stretch has a copy of the buffers of its own, with completely new inputs. A candidate is uneven if a few of its calls take most of the
+// time. Its samples are then levelled: each counts for at least their mean. docs/design/native.md has the reasons, and what was measured.
 package native

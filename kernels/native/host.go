@@ -72,7 +72,7 @@ type runner interface {
 	Shared() bool
 	Call(ctx context.Context, dims []int64) error
 	CallAgain(ctx context.Context, dims []int64) error
-	CallWithin(ctx context.Context, dims []int64, wall time.Duration) error
+	CallWithin(ctx context.Context, dims []int64, cpu time.Duration) error
 	Outputs() [][]byte
 	Time(context.Context, worker.TimeRequest) (worker.Timing, error)
 	Close() error

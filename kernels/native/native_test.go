@@ -461,7 +461,7 @@ func TestHopeless(t *testing.T) {
 	if err := check("plain", 512); err != nil {
 		t.Errorf("256 times the work: %v", err)
 	}
-	const want = "ran past its limit of 1s, more than 10 times what the best takes"
+	const want = "ran past its limit of 1s of CPU time, more than 10 times what the best takes"
 	if r := kernels.AsRejection(check("loop", 1)); r == nil || r.Status != space.Timeout || !strings.Contains(r.Reason, want) {
 		t.Errorf("an endless loop: %v", r)
 	}

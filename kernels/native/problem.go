@@ -53,7 +53,8 @@ type Problem struct {
 	best float64 // the cost of the fastest candidate that was timed completely, in seconds a call; 0 before
 	// reuse has the keys of candidates that reuse what earlier calls left: they are timed apart from the start. See meter.apart.
 	reuse    map[string]bool
-	baseline reactions // what was seen of the baseline in the search
+	unevens  map[string]bool // the same of those that are uneven; see manner.level
+	baseline reactions       // what was seen of the baseline in the search
 }
 
 var (
@@ -195,16 +196,17 @@ func (p *Problem) Adopt(source Source, point space.Point) kernels.Candidate {
 
 // candidate is one compiled source.
 type candidate struct {
-	problem *Problem
-	point   space.Point
-	source  Source
-	so      string  // path of the object; "" before it is compiled
-	alone   bool    // whether it runs in processes of its own
-	seed    uint64  // of the inputs of its last check
-	took    float64 // seconds of its first call on the asked case of that check, roughly
-	comment string  // of the file that it was loaded from, after the first line; "" where it was generated
-	adopted bool    // whether it was generated for another shape
-	timed   *meter  // of its last score, with how many calls make a sample; nil before
+	problem  *Problem
+	point    space.Point
+	source   Source
+	so       string  // path of the object; "" before it is compiled
+	alone    bool    // whether it runs in processes of its own
+	seed     uint64  // of the inputs of its last check
+	took     float64 // seconds of its first call on the asked case of that check, roughly
+	comment  string  // of the file that it was loaded from, after the first line; "" where it was generated
+	adopted  bool    // whether it was generated for another shape
+	timed    *meter  // of its last score, with how many calls make a sample; nil before
+	narrowed bool    // whether it was right on the variant of a Narrower
 	// deviation is the largest that was found in all checks.
 	deviation kernels.Deviation
 }
@@ -228,6 +230,27 @@ func (c *candidate) reuses() bool {
 	c.problem.mu.Lock()
 	defer c.problem.mu.Unlock()
 	return c.problem.reuse[c.point.Key()]
+}
+
+// noteUneven notes, for all candidates of its point, that a candidate is uneven.
+func (c *candidate) noteUneven() {
+	p := c.problem
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unevens == nil {
+		p.unevens = map[string]bool{}
+	}
+	p.unevens[c.point.Key()] = true
+}
+
+// isUneven reports whether that was noted.
+func (c *candidate) isUneven() bool {
+	c.problem.mu.Lock()
+	defer c.problem.mu.Unlock()
+	return c.problem.unevens[c.point.Key()]
 }
 
 // Isolate makes checks and timings use processes of their own from now on: each timing a fresh one, checks one that no other candidate

@@ -51,10 +51,11 @@ type meter struct {
 	against    *reactions
 	isBaseline bool
 
-	staleInRow int       // requests in a row that looked stale
-	apart      bool      // whether every timed call has completely new inputs, in buffers of its own where the caches hold several
-	whole      []float64 // by request: the time of a call on wholly new inputs, in seconds
-	evidence   evidence
+	staleInRow int // requests in a row that looked stale
+	manner
+	spent, made float64   // seconds of the samples by which an uneven candidate is levelled, and how many calls these are
+	whole       []float64 // by request: the time of a call on wholly new inputs, in seconds
+	evidence    evidence
 }
 
 // newMeterOf returns a meter of a candidate with one thread and no inputs.
@@ -75,7 +76,7 @@ func unpredictable() uint64 {
 // metering says how a candidate is timed.
 type metering struct {
 	length float64 // of a sample at least, in seconds
-	apart  bool    // whether the candidate is timed apart in any case; see meter.apart
+	manner         // in any case, whatever the meter finds out
 	known  *meter  // of the same candidate in a similar worker, which knows how many calls make a sample; nil for none
 	// against is how the baseline of the comparison reacts to new inputs, and isBaseline says that the candidate is this baseline. Where
 	// against is nil, the baseline is that of the candidate's problem.
@@ -120,9 +121,10 @@ func (c *candidate) newMeter(ctx context.Context, w runner, how metering) (*mete
 		}
 	}
 	m.large = kept > mostKeptBytes/leastAfresh
-	m.apart = how.apart || c.reuses()
+	m.manner = manner{how.apart || c.reuses(), how.level || c.isUneven()}
 	if known := how.known; known != nil {
-		m.perCall, m.calls, m.apart = known.perCall, known.calls, known.apart || m.apart
+		m.perCall, m.calls = known.perCall, known.calls
+		m.apart, m.level = known.apart || m.apart, known.level || m.level
 		return m, nil
 	}
 	if c.took >= longCalls*timing.SampleSeconds {
@@ -255,16 +257,20 @@ func (m *meter) request(n int, clock worker.Clock) worker.TimeRequest {
 const mostCopies = 256
 
 // sampleBy takes n samples by a clock, in seconds a call. If the candidate is found to reuse results meanwhile, it takes all of them again,
-// by calls that are timed apart.
+// by calls that are timed apart; if it is found to be uneven, by samples that are levelled.
 func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]float64, error) {
 	s := make([]float64, 0, n)
 	for len(s) < n {
-		apart := m.apart
+		before := m.manner
 		more, err := m.take(ctx, m.fitting(n-len(s)), clock)
 		if err != nil {
 			return nil, err
 		}
-		if s = append(s, more...); m.apart == apart {
+		s = append(s, more...)
+		if m.level != before.level {
+			s, m.ready = s[len(s)-len(more):], nil
+		}
+		if m.apart == before.apart {
 			continue
 		}
 		m.calls, m.ready = min(m.calls, m.mostCalls()), nil
@@ -295,6 +301,9 @@ func (m *meter) take(ctx context.Context, n int, clock worker.Clock) ([]float64,
 		return nil, err
 	}
 	m.taken += n
+	if err := m.levelOut(ctx, t, clock); err != nil {
+		return nil, err
+	}
 	if m.cold && m.reuses(t, coldWhole) {
 		if t, err = m.again(ctx, t, n, clock); err != nil {
 			return nil, err
@@ -613,7 +622,7 @@ func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, 
 	var err error
 	sampling := timing.Sampling{Want: want, Floor: m.floor, Best: best, Long: m.long(), Restless: m.restless}
 	for {
-		apart := m.apart
+		before := m.manner
 		e.Summary, e.stopped, err = sampling.Run(func(n int) ([]float64, error) { return m.takeTurns(ctx, n) })
 		if err == nil && !e.stopped {
 			err = m.settleSuspicion(ctx, e.Cost)
@@ -621,7 +630,7 @@ func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, 
 		if err != nil || e.stopped {
 			return e, err
 		}
-		if m.apart == apart {
+		if m.manner == before {
 			break
 		}
 	}
@@ -713,7 +722,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	if err != nil {
 		return kernels.Score{}, err
 	}
-	c.timed = &meter{perCall: m.perCall, calls: m.calls, apart: m.apart}
+	c.timed = &meter{perCall: m.perCall, calls: m.calls, manner: m.manner}
 	if c.reuses() {
 		e.Cost *= p.baseline.get().apartFactor()
 	}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"tune/kernels"
 	"tune/kernels/native/worker"
@@ -47,6 +48,7 @@ type variants struct {
 	differ bool         // whether they differ
 	// unwritten says, by buffer, whether the reference leaves elements of it unwritten in one of the cases.
 	unwritten []bool
+	narrowed  *Case // see Narrower; nil where there is none
 }
 
 // The number of variants and of further contents.
@@ -117,7 +119,11 @@ func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*vari
 	if d, ok := as[Drawer](p.spec); ok {
 		draw = func(seed uint64) ([][]byte, error) { return d.Draw(ctx, c.point, seed) }
 	}
+	began := time.Now()
 	made, err := newVariants(vc.seed, variant, draw)
+	if err == nil {
+		err = made.addNarrowed(ctx, p, c, vc.seed, time.Since(began))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -444,9 +450,9 @@ func (m *meter) leastRepeats() int {
 	return leastAfresh
 }
 
-// verifyTimed verifies what a candidate wrote in timed calls, in three steps. It makes and verifies further calls where the buffers are large
+// verifyTimed verifies what a candidate wrote in timed calls, in four steps. It makes and verifies further calls where the buffers are large
 // (verifyKnown). It makes and verifies one call if no timed call has been verified (verifyOne): a candidate may be right in its first
-// calls and wrong in the thousandth. Then it loads the candidate anew, so that nothing is left of earlier calls, repeats kept calls, and
+// calls and wrong in the thousandth. It makes and verifies a call on inputs from a part of their range (verifyNarrowed). Then it loads the candidate anew, so that nothing is left of earlier calls, repeats kept calls, and
 // verifies that they write the same again. behind says that the candidate has lost already: then calls of a second and more are not
 // worth the time.
 func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
@@ -457,6 +463,9 @@ func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 		return err
 	}
 	if err := m.verifyOne(ctx); err != nil {
+		return err
+	}
+	if err := m.verifyNarrowed(ctx); err != nil {
 		return err
 	}
 	m.shuffle(m.evidence.kept)

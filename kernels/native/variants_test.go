@@ -414,3 +414,19 @@ func TestRevisit(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifyNarrowed: after its timed calls a candidate is called on inputs from a part of their range, and has to be right there too.
+func TestVerifyNarrowed(t *testing.T) {
+	one, right, wrong := copying()
+	for _, wrote := range [][]byte{right, wrong} {
+		f := &fake{seconds: 1e-3}
+		m := newFakeMeter(f, 0)
+		m.variants = &variants{cases: []Case{one, one}, differ: true, narrowed: &one}
+		m.evidence.whole = 1
+		f.call = func() { copy(f.outputs[0], right); copy(f.outputs[1], wrote) }
+		r := kernels.AsRejection(m.verifyTimed(t.Context(), false))
+		if (r != nil) != (wrote[0] == wrong[0]) || r != nil && !strings.Contains(r.Reason, "after calls on other inputs: y[0] is off") {
+			t.Errorf("writes %v: %v", wrote, r)
+		}
+	}
+}

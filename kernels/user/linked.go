@@ -419,3 +419,10 @@ func (l *linkedSpec) Variants(ctx context.Context, p space.Point, seeds []uint64
 	}
 	return cases, err
 }
+
+// Narrowed returns a variant whose random inputs come from a part of their range.
+func (l *linkedSpec) Narrowed(ctx context.Context, p space.Point, seed uint64) (native.Case, bool, error) {
+	c, ok, err := l.sourceSpec.Narrowed(ctx, p, seed)
+	c.Dims = l.dims(l.constants)
+	return c, ok, err
+}

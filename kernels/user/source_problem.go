@@ -467,6 +467,40 @@ func (s *sourceSpec) Variants(ctx context.Context, p space.Point, seeds []uint64
 	return cases, nil
 }
 
+// Narrowed returns a variant whose random inputs come from a part of their range. There is none where the file says so (vary: false in source),
+// and where the reference fails on it, because it counts on what numbers of the whole range have in common.
+func (s *sourceSpec) Narrowed(ctx context.Context, p space.Point, seed uint64) (native.Case, bool, error) {
+	if s.s.asIs || s.s.reference.outputs != nil {
+		return native.Case{}, false, nil
+	}
+	c, err := s.s.shapeCase(p, s.constants)
+	if err != nil {
+		return native.Case{}, false, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
+	}
+	inputs, _, err := s.draw(c, seed)
+	if err != nil {
+		return native.Case{}, false, err
+	}
+	names := s.s.narrowInputs(c, inputs, seed)
+	if len(names) == 0 {
+		return native.Case{}, false, nil
+	}
+	one := native.Case{Name: c.label, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
+	want, err := s.expected(ctx, []call{c}, []native.Case{one})
+	if err != nil {
+		return native.Case{}, false, ctx.Err()
+	}
+	one.Verify = func(buffers [][]byte) (kernels.Deviation, error) {
+		d, err := s.s.verify(c, buffers, want[0])
+		if r := kernels.AsRejection(err); r != nil {
+			err = kernels.Reject(r.Status, "%s. In this call %s from a part of the range in the file: write vary: false in source if the function need not be right for them",
+				r.Reason, narrowedText(names))
+		}
+		return d, err
+	}
+	return one, true, nil
+}
+
 // variedError says that the reference fails where inputs vary.
 func (s *sourceSpec) variedError(varied []string, err error) error {
 	return fmt.Errorf("the reference of kernel %s, where %s as in timed calls (vary: false keeps the numbers as they are): %v",

@@ -176,6 +176,47 @@ func (s *source) varyInputs(c call, inputs [][]byte, seed uint64) (varied []stri
 	return varied
 }
 
+// narrowInputs brings the random inputs of a call closer to that number of their range which is nearest to 0, so that sums and rounding
+// errors get smaller. It returns the names of those that it changed.
+func (s *source) narrowInputs(c call, inputs [][]byte, seed uint64) (names []string) {
+	rng := rand.New(rand.NewPCG(seed, 0x6e6172726f77))
+	for i, b := range c.buffers {
+		a := s.arguments[c.index[i]]
+		share := 0.5 + rng.Float64()/4
+		if b.Mode == native.Out || a.fill.kind != fillRandom {
+			continue
+		}
+		low, lowErr := a.fill.low.number(c.values)
+		high, highErr := a.fill.high.number(c.values)
+		if lowErr != nil || highErr != nil || low >= high {
+			continue
+		}
+		whole := a.fill.integers || !floating(b.Elem)
+		centre := min(max(low, 0), high)
+		out := make([]byte, 0, len(inputs[i]))
+		for at, size := 0, b.Elem.Size(); at+size <= len(inputs[i]); at += size {
+			distance := (decode(inputs[i][at:at+size], b.Elem) - centre) * share
+			if whole {
+				distance = math.Trunc(distance)
+			}
+			out = encode(out, centre+distance, b.Elem)
+		}
+		if !bytes.Equal(out, inputs[i]) {
+			inputs[i], names = out, append(names, b.Name)
+		}
+	}
+	return names
+}
+
+// narrowedText says in a message which inputs come from a part of their range.
+func narrowedText(names []string) string {
+	n := len(names)
+	if n == 1 {
+		return "input " + names[0] + " comes"
+	}
+	return "inputs " + strings.Join(names[:n-1], ", ") + " and " + names[n-1] + " come"
+}
+
 // variedText says in a message which inputs vary.
 func variedText(names []string) string {
 	n := len(names)

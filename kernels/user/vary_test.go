@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -395,5 +396,77 @@ func TestVariantsAtOnce(t *testing.T) {
 				t.Errorf("the results of seed %d on the inputs of seed %d: %v", seeds[k], seeds[i], err)
 			}
 		}
+	}
+}
+
+// TestNarrowInputs: random inputs come closer to the number of their range that is nearest to 0, and others stay as they are.
+func TestNarrowInputs(t *testing.T) {
+	needCompiler(t)
+	const text = `
+kernel: {name: scale, shape: {n: 500}}
+space: {parameters: [{name: KEEP, type: bool}]}
+source:
+  file: scale.c
+  function: scaleVARY
+  arguments:
+    - {name: y, type: float, length: n, access: write}
+    - {name: x, type: float, length: n, access: read, fill: {random: [-3, 3]}}
+    - {name: z, type: int16_t, length: n, access: read, fill: {random: [10, 90]}}
+    - {name: w, type: float, length: n, access: read, fill: {constant: 2}}
+    - {name: n, type: int, value: n}
+  reference: {function: plain, tolerance: {absolute: 1.0e-2, relative: 1.0e-2}}
+`
+	const source = `
+#include <math.h>
+#include <stdint.h>
+void plain(float *y, const float *x, const int16_t *z, const float *w, int n)
+{
+	float most = 0;
+	for (int i = 0; i < n; i++)
+		most = fmaxf(most, fabsf(x[i]));
+	for (int i = 0; i < n; i++)
+		y[i] = x[i] / most * z[i] * w[i];
+}
+void scale(float *y, const float *x, const int16_t *z, const float *w, int n)
+{
+	static float most;
+	float now = 0;
+	for (int i = 0; i < n && !(KEEP && most > 0); i++)
+		now = fmaxf(now, fabsf(x[i]));
+	if (!KEEP || most == 0)
+		most = now;
+	for (int i = 0; i < n; i++)
+		y[i] = x[i] / most * z[i] * w[i];
+}
+`
+	k, _ := load(t, strings.Replace(text, "VARY", "", 1), "scale.c", source)
+	p := whole(t, k, "")
+	one, ok, err := p.(*SourceProblem).spec.Narrowed(t.Context(), p.Space().Default(), 7)
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	x, z := one.Inputs[1], one.Inputs[2]
+	var mostX, mostZ float64
+	for i := range 500 {
+		mostX = max(mostX, math.Abs(decode(x[4*i:4*i+4], native.F32)))
+		at := decode(z[2*i:2*i+2], native.I16)
+		if mostZ = max(mostZ, at); at < 10 {
+			t.Fatalf("z[%d] is %v", i, at)
+		}
+	}
+	if mostX < 1.3 || mostX > 2.3 || mostZ < 45 || mostZ > 75 {
+		t.Errorf("the largest of x is %v, of z %v", mostX, mostZ)
+	}
+	out := evaluate(t, p, "KEEP=true")
+	if out.Status != space.WrongAnswer || !strings.Contains(out.Reason, "after calls on other inputs") || !strings.Contains(out.Reason, "inputs x and z come from a part of the range") {
+		t.Errorf("what keeps its scale: %v: %s", out.Status, out.Reason)
+	}
+	if out := evaluate(t, brief(p), "KEEP=false"); out.Status != space.OK {
+		t.Errorf("honest: %v: %s", out.Status, out.Reason)
+	}
+	k, _ = load(t, strings.Replace(text, "VARY", "\n  vary: false", 1), "scale.c", source)
+	p = whole(t, k, "")
+	if _, ok, err := p.(*SourceProblem).spec.Narrowed(t.Context(), p.Space().Default(), 7); ok || err != nil {
+		t.Errorf("with vary: false: %v, %v", ok, err)
 	}
 }

@@ -42,6 +42,8 @@ type Series struct {
 	// Turns is how many turns each entrant has in a round, one or a power of two; 0 means 1. With short turns, a disturbance of
 	// some hundredths of a second slows both sides.
 	Turns int
+	// Mean makes the cost of a round the mean of its turns, for entrants that do in a few calls what belongs to many.
+	Mean bool
 	Now   func() time.Time // nil means time.Now
 	// Turn measures an entrant once. A *kernels.Rejection drops that entrant; for the first entrant it ends the series as its
 	// error, like any other error. So what may have other causes is not an error before it has happened twice.
@@ -268,6 +270,8 @@ func (s *Series) round(ctx context.Context, round int) error {
 			cost = s.costs[0][0]
 		case len(turns[i]) == 1:
 			cost = turns[i][0] // it is checked when it is paired
+		case s.Mean:
+			cost = mean(turns[i])
 		}
 		s.costs[i] = append(s.costs[i], cost)
 	}
@@ -275,6 +279,14 @@ func (s *Series) round(ctx context.Context, round int) error {
 		return s.End(ctx, round)
 	}
 	return nil
+}
+
+// mean returns the mean of a list, 0 for an empty one.
+func mean(list []float64) (sum float64) {
+	for _, x := range list {
+		sum += x / float64(len(list))
+	}
+	return sum
 }
 
 // order lists the entrants for the turns of a round, in the Thue-Morse sequence: ABBA BAAB ….

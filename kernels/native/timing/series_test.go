@@ -124,6 +124,29 @@ func TestSeriesRounds(t *testing.T) {
 	}
 }
 
+// TestSeriesMean: the cost of a round is the least of its turns, or their mean where that is asked.
+func TestSeriesMean(t *testing.T) {
+	for want, asMean := range map[float64]bool{1: false, 2: true} {
+		turns := 0
+		l := newLab(2, kernels.Series{Limit: time.Hour}, func(i, _ int) (float64, error) {
+			if i == 1 {
+				turns++
+			}
+			if i == 1 && turns%8 == 0 {
+				return 9, nil
+			}
+			return 1, nil
+		})
+		l.Turns, l.Mean = 8, asMean
+		if err := l.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if Median(l.Costs(0)) != 1 || Median(l.Costs(1)) != want {
+			t.Errorf("mean: %v: the costs are %v and %v", asMean, l.Costs(0), l.Costs(1))
+		}
+	}
+}
+
 // TestSeriesCounted: rounds that do not count are repeated, up to 63, and the observer is told how many that makes.
 func TestSeriesCounted(t *testing.T) {
 	var seen [][2]int

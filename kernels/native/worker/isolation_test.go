@@ -137,6 +137,7 @@ var loneCases = []struct {
 	{"prctl of large pages", `prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);`, "", "tried to change how its process works"},
 	{"prctl of the time stamp counter", `prctl(PR_SET_TSC, PR_TSC_SIGSEGV);`, "", "tried to change how its process works"},
 	{"prctl of dumps", `prctl(PR_SET_DUMPABLE, 0);`, "", "tried to change how its process works"},
+	{"prctl of system calls", `static char blocked; prctl(59, 1, 0, 0, &blocked);`, "", "tried to change how its process works"},
 	{"personality", `personality(ADDR_NO_RANDOMIZE);`, "", "tried to change how its process works"},
 	{"seccomp", `syscall(SYS_seccomp, 0, 0, NULL);`, "", "tried to change how its process works"},
 	{"arch_prctl that asks", `

@@ -63,6 +63,7 @@ type instance struct {
 	outlook   outlook  // before the candidate was loaded
 	thread    int      // that the candidate is called on; 0 where none is loaded
 	missed    int      // consecutive polls that did not find the thread
+	halted    int      // consecutive polls that found it stopped
 	memory    *memory  // that it has mapped
 	pool      *Pool    // that it has mapped
 	maps      int      // the number of the last Map that it was told of
@@ -394,21 +395,22 @@ func (n *instance) changed() bool {
 // candidate is at fault the error is a *kernels.Rejection; the candidate is then unloaded, unless it only wrote around its
 // buffers.
 func (w *Worker) Call(ctx context.Context, dims []int64) error {
-	return w.CallWithin(ctx, dims, w.limits.Wall)
+	return w.CallWithin(ctx, dims, w.limits.CPU)
 }
 
 // CallAgain is Call over Out buffers with other content. See Unwritten.
 func (w *Worker) CallAgain(ctx context.Context, dims []int64) error {
-	return w.callOver(ctx, otherPoison, dims, w.limits.Wall)
+	return w.callOver(ctx, otherPoison, dims, w.limits.CPU)
 }
 
-// CallWithin is Call with a separate limit on wall time, where that is less than the worker's.
-func (w *Worker) CallWithin(ctx context.Context, dims []int64, wall time.Duration) error {
-	return w.callOver(ctx, poison, dims, wall)
+// CallWithin is Call with a separate limit on CPU time, where that is less than the worker's. On a shared machine, what takes little CPU
+// time may take long: the wall time may be twice that and some seconds more.
+func (w *Worker) CallWithin(ctx context.Context, dims []int64, cpu time.Duration) error {
+	return w.callOver(ctx, poison, dims, cpu)
 }
 
 // callOver calls the candidate with Out buffers that hold a pattern.
-func (w *Worker) callOver(ctx context.Context, pattern []byte, dims []int64, wall time.Duration) error {
+func (w *Worker) callOver(ctx context.Context, pattern []byte, dims []int64, cpu time.Duration) error {
 	if len(dims) > maxDims {
 		return fmt.Errorf("%d dimensions are more than the limit of %d", len(dims), maxDims)
 	}
@@ -418,7 +420,7 @@ func (w *Worker) callOver(ctx context.Context, pattern []byte, dims []int64, wal
 	if w.memory != nil {
 		w.memory.reset(pattern)
 	}
-	r, err := w.ask(ctx, request{Call: &callRequest{Dims: dims}}, nil, min(wall, w.limits.Wall), w.limits.CPU)
+	r, err := w.ask(ctx, request{Call: &callRequest{Dims: dims}}, nil, min(2*cpu+patience, w.limits.Wall), min(cpu, w.limits.CPU))
 	if err != nil {
 		return err
 	}
@@ -541,6 +543,9 @@ func (w *Worker) flooded() error {
 	return w.fail(space.Crashed, "wrote more than %s of output", files.Size(w.limits.Output))
 }
 
+// mostHalted is how many polls in a row may find a candidate stopped: those of two seconds.
+const mostHalted = int(2 * time.Second / pollInterval)
+
 // stuck says why the candidate will never answer, "" where it may.
 func (n *instance) stuck() string {
 	if n.thread == 0 {
@@ -548,7 +553,12 @@ func (n *instance) stuck() string {
 	}
 	switch thread, ok := readStat(fmt.Sprintf("/proc/%d/task/%d/stat", n.pid, n.thread)); {
 	case ok && (thread.state == 'T' || thread.state == 't'):
-		return "stopped its own process (SIGSTOP)"
+		// From outside a process is stopped and continued too, for instance with everything else of a container. Nothing continues one that
+		// has stopped itself.
+		if n.halted++; n.halted > mostHalted {
+			return "stopped its own process (SIGSTOP)"
+		}
+		return ""
 	case !ok || thread.state == 'Z' || thread.state == 'X':
 		// The thread may be gone because the whole process is about to end; the end of the process then tells more.
 		if n.missed++; n.missed > 8 {
@@ -557,6 +567,7 @@ func (n *instance) stuck() string {
 	default:
 		n.missed = 0
 	}
+	n.halted = 0
 	return ""
 }
 

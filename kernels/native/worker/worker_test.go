@@ -343,6 +343,44 @@ var hostileCases = []struct {
 	{"bpf", 65, space.Crashed, "tried to change the system that it runs on"},
 }
 
+// TestCallWithin: the separate limit of a call is one of CPU time, because on a busy machine a call may take many times as long.
+func TestCallWithin(t *testing.T) {
+	so := compileText(t, ".c", kernelC(`struct timespec now, end; clock_gettime(CLOCK_MONOTONIC, &end);
+	if (dims[0] == 0) { usleep(600000); C[0] = 1; return; }
+	for (;;) clock_gettime(CLOCK_MONOTONIC, &now);`, "#include <time.h>\n#include <unistd.h>"))
+	w := start(t, Options{Core: -1})
+	mapIsolation(t, w)
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.CallWithin(t.Context(), []int64{0}, 200*time.Millisecond); err != nil || w.Outputs()[1][0] != 1 {
+		t.Errorf("a call that does little for 0.6 s: %v", err)
+	}
+	wantRejection(t, w.CallWithin(t.Context(), []int64{1}, 200*time.Millisecond), space.Timeout, "ran past its limit of 200ms of CPU time")
+}
+
+// A candidate is not blamed when something else stops its process and continues it.
+func TestStoppedFromOutside(t *testing.T) {
+	so := compileText(t, ".c", kernelC(`struct timespec now, end; clock_gettime(CLOCK_MONOTONIC, &end); end.tv_sec++;
+	do clock_gettime(CLOCK_MONOTONIC, &now); while (now.tv_sec < end.tv_sec || now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec);
+	C[0] = 1;`, "#include <time.h>"))
+	w := start(t, Options{Core: -1})
+	mapIsolation(t, w)
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	pid := w.running.pid
+	go func() {
+		time.Sleep(200 * time.Millisecond)
+		_ = unix.Kill(pid, unix.SIGSTOP)
+		time.Sleep(600 * time.Millisecond)
+		_ = unix.Kill(pid, unix.SIGCONT)
+	}()
+	if err := w.Call(t.Context(), []int64{0}); err != nil || w.Outputs()[1][0] != 1 {
+		t.Errorf("%v, wrote %v", err, w.Outputs()[1][0])
+	}
+}
+
 // A kernel must not reach tune's memory by its file either.
 func TestMemoryOfTuneIsOutOfReach(t *testing.T) {
 	so := compileText(t, ".c", `

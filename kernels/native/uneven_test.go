@@ -1,0 +1,64 @@
+package native
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"tune/kernels/native/timing"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+// TestUneven: a candidate that does in a few calls what belongs to many costs what its calls take on average. One whose samples other work
+// disturbs now and then costs what it always did.
+func TestUneven(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		long  func(sample int, rng *rand.Rand) bool // whether a sample takes fifty times as long
+		level bool
+		cost  float64 // in calls
+	}{
+		{"even", func(int, *rand.Rand) bool { return false }, false, 1},
+		{"every twentieth sample", func(n int, _ *rand.Rand) bool { return n%20 == 0 }, true, 3.45},
+		{"every fifth sample", func(n int, _ *rand.Rand) bool { return n%5 == 0 }, true, 10.8},
+		{"disturbed", func(_ int, rng *rand.Rand) bool { return rng.IntN(200) == 0 }, false, 1},
+	} {
+		const seconds = 1e-4
+		rng := rand.New(rand.NewPCG(1, 2))
+		f := &fake{seconds: seconds, clock: func(truth float64, n int) float64 {
+			if c.long(n, rng) {
+				return 50 * truth
+			}
+			return truth
+		}}
+		m := newFakeMeter(f, 0)
+		m.length = timing.BurstSeconds
+		m.calls = timing.Calls(seconds, m.length)
+		m.c = &candidate{problem: &Problem{}, point: space.Point{}}
+		e, err := m.measure(t.Context(), 11, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.level != c.level || e.Cost < 0.8*c.cost*seconds || e.Cost > 1.25*c.cost*seconds {
+			t.Errorf("%s: levelled: %v, it costs %.3g calls", c.name, m.level, e.Cost/seconds)
+		}
+		if m.c.isUneven() != c.level {
+			t.Errorf("%s: it is noted as uneven: %v", c.name, m.c.isUneven())
+		}
+	}
+}
+
+// TestUnevenClocks: with several threads nothing is levelled, because other work makes the wall clock uneven.
+func TestUnevenClocks(t *testing.T) {
+	m := newFakeMeter(&fake{seconds: 1e-4}, 0)
+	uneven := worker.Timing{Seconds: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 50}}
+	if !m.uneven(uneven) {
+		t.Error("one thread: not uneven")
+	}
+	if m.threads = 2; m.uneven(uneven) {
+		t.Error("two threads: uneven")
+	}
+	if m.threads = 1; m.uneven(worker.Timing{Seconds: uneven.Seconds[4:]}) {
+		t.Error("few samples: uneven")
+	}
+}
