@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 const (
 	announcing  = 500 * time.Millisecond // how often a run is announced
 	mostWaiting = 100_000                // jobs of workers that wait for a task, and tasks that are in hand
-	mostErrors  = 5                      // how often workers may fail to evaluate a trial before the run ends
+	mostErrors  = 5                      // how often workers may fail to evaluate a trial before the run ends, if no other worker is left to try
 	mostName    = 400                    // bytes of the name of a worker
 	mostLies    = 3                      // how many useless answers a worker gives before it is set aside
 )
@@ -50,6 +51,7 @@ type Coordinator struct {
 	closed    bool
 	parties   map[string]party     // workers that asked to be taken, by name
 	lies      map[string]int       // useless answers, by worker
+	unable    map[string]bool      // workers that could not evaluate something
 	seen      map[string]time.Time // when each worker was heard of
 	counted   Counts
 }
@@ -70,7 +72,8 @@ type open struct {
 	fidelity int
 	heard    time.Time // of the last sign that it is in the queue or in hand
 	errors   int
-	answer   chan answer // with room for one
+	failed   map[string]bool // the workers that could not evaluate it
+	answer   chan answer     // with room for one
 }
 
 type answer struct {
@@ -97,7 +100,7 @@ func NewCoordinator(ctx context.Context, nc *nats.Conn, job Job, bring []File, n
 		return nil, err
 	}
 	c := &Coordinator{
-		job: job, note: note, nc: nc, js: js, files: all, machine: MachineID(), open: map[int]*open{}, parties: map[string]party{}, lies: map[string]int{}, seen: map[string]time.Time{},
+		job: job, note: note, nc: nc, js: js, files: all, machine: MachineID(), open: map[int]*open{}, parties: map[string]party{}, lies: map[string]int{}, unable: map[string]bool{}, seen: map[string]time.Time{},
 	}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	// What an earlier sitting has left is asked for again.
@@ -316,14 +319,7 @@ func (c *Coordinator) take(t told) string {
 	case t.Key != o.key:
 		return c.lied(t.Worker, fmt.Sprintf("the outcome of another point than that of trial %d", t.Trial))
 	case t.Error != "":
-		c.counted.Failures++
-		if o.errors++; o.errors >= mostErrors {
-			delete(c.open, t.Trial)
-			o.answer <- answer{err: fmt.Errorf("trial %d, %s: workers failed %d times to evaluate it; the last one was %s: %s",
-				t.Trial, o.key, o.errors, plain.Line(t.Worker), plain.Clip(plain.Line(t.Error), 300))}
-			return answerTaken
-		}
-		return answerAgain
+		return c.failed(t, o)
 	}
 	if err := t.Outcome.Validate(); err != nil || t.Outcome.Fidelity != o.fidelity {
 		return c.lied(t.Worker, fmt.Sprintf("an outcome of trial %d that cannot be one: %v", t.Trial, err))
@@ -333,6 +329,51 @@ func (c *Coordinator) take(t told) string {
 	t.Outcome.By = plain.Clip(plain.Line(t.Worker), 100)
 	o.answer <- answer{outcome: t.Outcome}
 	return answerTaken
+}
+
+// failed notes that a worker cannot evaluate a trial, which another one may. The caller holds mu.
+func (c *Coordinator) failed(t told, o *open) string {
+	c.counted.Failures++
+	what := fmt.Sprintf("trial %d, %s", t.Trial, o.key)
+	why := plain.Clip(plain.Line(strings.TrimPrefix(t.Error, what+": ")), 300)
+	if o.failed == nil {
+		o.failed = map[string]bool{}
+	}
+	o.failed[t.Worker] = true
+	if o.errors++; o.errors >= mostErrors && (t.Given || len(o.failed) >= mostErrors || !c.untried(o)) {
+		delete(c.open, t.Trial)
+		o.answer <- answer{err: fmt.Errorf("%s: workers failed %d times to evaluate it; the last one was %s: %s", what, o.errors, plain.Line(t.Worker), why)}
+		return answerTaken
+	}
+	if t.Given {
+		return answerAgain
+	}
+	if !c.unable[t.Worker] {
+		c.unable[t.Worker] = true
+		c.note(fmt.Sprintf("worker %s cannot evaluate %s, which goes to another one: %s", plain.Line(t.Worker), what, why))
+	}
+	// A new task, and not the same again: how often a task was given out says whether it crashes workers.
+	o.heard = time.Now()
+	again := c.task(t.Trial, o)
+	time.AfterFunc(telling, func() {
+		c.mu.Lock()
+		waits := c.open[again.Trial] == o && !c.closed
+		c.mu.Unlock()
+		if waits {
+			c.publish(again)
+		}
+	})
+	return answerKnown
+}
+
+// untried reports whether there is a worker that has not failed to evaluate a trial. The caller holds mu.
+func (c *Coordinator) untried(o *open) bool {
+	for worker, at := range c.seen {
+		if !o.failed[worker] && c.lies[worker] < mostLies && time.Since(at) < c.job.Lease {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *Coordinator) useless(worker, what string) string {

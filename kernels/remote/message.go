@@ -80,6 +80,7 @@ type told struct {
 	Key     string        `json:"key"`
 	Outcome space.Outcome `json:"outcome,omitzero"`
 	Error   string        `json:"error,omitempty"`
+	Given   bool          `json:"given,omitempty"` // the error is that it was given out too often
 }
 
 // The answers to a told.

@@ -541,6 +541,68 @@ func TestFailing(t *testing.T) {
 	}
 }
 
+// TestOneFailing: a worker that cannot evaluate does not end a run in which another one can, however long that one is busy, and both sides
+// say so.
+func TestOneFailing(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	f := newFarm(t, remote.Job{})
+	evaluate := func(number int) <-chan error {
+		done := make(chan error, 1)
+		go func() {
+			o, err := f.coord.Evaluate(t.Context(), space.Trial{Number: number, Proposal: space.Proposal{Point: bowlSpace.At(uint64(number))}})
+			if err == nil && o.By != "good" {
+				err = fmt.Errorf("worker %s evaluated it", o.By)
+			}
+			done <- err
+		}()
+		return done
+	}
+	var failed atomic.Int32
+	busy := make(chan struct{})
+	release := sync.OnceFunc(func() { close(busy) })
+	f.worker(worker("good", 1, func(string) error { <-busy; return nil }))
+	t.Cleanup(release)
+	first := evaluate(0)
+	for range 500 {
+		if f.coord.Workers() > 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	broken, said := worker("broken", 1, func(string) error {
+		if failed.Add(1) == 6 {
+			release()
+		}
+		return errors.New("no space left on device")
+	}), make(chan string, 100)
+	broken.Note = func(text string) { said <- text }
+	f.worker(broken)
+	second := evaluate(1)
+	if err := <-second; err != nil {
+		t.Errorf("the one that was refused: %v", err)
+	}
+	release()
+	if err := <-first; err != nil {
+		t.Errorf("the one before: %v", err)
+	}
+	if failed.Load() < 6 {
+		t.Errorf("%d failures", failed.Load())
+	}
+	if note := <-f.notes; note != "worker broken cannot evaluate trial 1, x=0 y=1, which goes to another one: no space left on device" {
+		t.Errorf("note %q", note)
+	}
+	for want := "cannot evaluate trial 1, x=0 y=1: no space left on device"; ; {
+		select {
+		case text := <-said:
+			if strings.HasSuffix(text, want) {
+				return
+			}
+		default:
+			t.Fatal("the worker does not say why")
+		}
+	}
+}
+
 // TestRefused: a worker serves no run of another version, of a kernel that its owner does not allow, or that does not want it.
 func TestRefused(t *testing.T) {
 	f := newFarm(t, remote.Job{On: "isa=generic, cores=100000"})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"tune/internal/plain"
 	"tune/space"
 )
 
@@ -144,7 +145,7 @@ func (w *Worker) workOn(ctx context.Context, s *serving, wait time.Duration) {
 			_ = p.sub.Unsubscribe()
 		}
 		if m != nil {
-			w.evaluate(s, m)
+			w.rest(s, w.evaluate(s, m))
 		}
 	}
 	if err == nil || errors.Is(err, context.DeadlineExceeded) {
@@ -162,12 +163,12 @@ func (w *Worker) workOn(ctx context.Context, s *serving, wait time.Duration) {
 	}
 }
 
-// evaluate evaluates a task, and tells the coordinator.
-func (w *Worker) evaluate(s *serving, m *nats.Msg) {
+// evaluate evaluates a task, and tells the coordinator. failures are the tasks in turn that could not be evaluated, this one included.
+func (w *Worker) evaluate(s *serving, m *nats.Msg) (failures int64) {
 	var t task
 	if err := json.Unmarshal(m.Data, &t); err != nil || t.Sitting != s.job.Sitting {
 		_ = m.Term() // no task of this sitting
-		return
+		return 0
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
@@ -176,7 +177,7 @@ func (w *Worker) evaluate(s *serving, m *nats.Msg) {
 		delete(s.dropped, t.Trial)
 		w.mu.Unlock()
 		_ = m.Ack()
-		return
+		return 0
 	}
 	s.held[t.Trial] = held{m, cancel}
 	w.busy++
@@ -194,6 +195,7 @@ func (w *Worker) evaluate(s *serving, m *nats.Msg) {
 	switch {
 	case err != nil:
 	case merr == nil && meta.NumDelivered > mostGiven:
+		answer.Given = true
 		err = fmt.Errorf("it was given out %d times, and each time its worker fell silent: it may have crashed them", meta.NumDelivered-1)
 	default:
 		var leave func()
@@ -205,12 +207,18 @@ func (w *Worker) evaluate(s *serving, m *nats.Msg) {
 	switch {
 	case s.ctx.Err() != nil:
 		_ = m.Nak() // the run has ended, or this worker does
-		return
+		return 0
 	case ctx.Err() != nil:
 		_ = m.Ack() // nobody waits for it any more
-		return
+		return 0
 	case err != nil:
 		answer.Outcome, answer.Error = space.Outcome{}, err.Error()
+		if !answer.Given {
+			w.note("%s: cannot evaluate %s", s.job.name(), plain.Clip(err.Error(), 300))
+			failures = w.failures.Add(1)
+		}
+	default:
+		w.failures.Store(0)
 	}
 	text, err := json.Marshal(answer)
 	if err != nil { // a cost that is not finite
@@ -218,6 +226,18 @@ func (w *Worker) evaluate(s *serving, m *nats.Msg) {
 		text, _ = json.Marshal(answer)
 	}
 	w.tell(s, m, text)
+	return failures
+}
+
+// rest waits after tasks in turn that this worker could not evaluate, the longer the more there were, so that others get the next ones.
+func (w *Worker) rest(s *serving, failures int64) {
+	if failures == 0 {
+		return
+	}
+	select {
+	case <-s.ctx.Done():
+	case <-time.After(telling << min(failures-1, 4)):
+	}
 }
 
 // tell hands an answer to the coordinator, for as long as that is there, and then gives the task back.

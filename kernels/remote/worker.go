@@ -62,6 +62,8 @@ type Worker struct {
 	quiet quiet
 	store store
 	loads atomic.Int64 // kernels of users, which numbers their folders
+	// failures are the tasks in turn that it could not evaluate.
+	failures atomic.Int64
 
 	mu        sync.Mutex
 	serving   map[string]*serving  // by the run's ID

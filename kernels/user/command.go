@@ -124,7 +124,7 @@ type reading struct {
 // Check builds and runs the candidate, and then runs the check command, in this order because the check looks at the output of
 // the run. The number from that run is used in the following score.
 func (c *commandCandidate) Check(ctx context.Context, seed uint64) error {
-	return c.with(ctx, func() error {
+	return c.p.own.blame(c, c.with(ctx, func() error {
 		if err := c.sample(ctx); err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (c *commandCandidate) Check(ctx context.Context, seed uint64) error {
 		// score is asked for.
 		c.scored = true
 		return c.fill(ctx)
-	})
+	}))
 }
 
 // inspect runs the check command, which looks at the output of the last run.
@@ -172,7 +172,7 @@ func (c *commandCandidate) inspectLater(ctx context.Context) error {
 func (c *commandCandidate) Score(ctx context.Context, _ int) (kernels.Score, error) {
 	if len(c.samples) == 0 {
 		if err := c.with(ctx, func() error { return c.fill(ctx) }); err != nil {
-			return kernels.Score{}, err
+			return kernels.Score{}, c.p.own.blame(c, err)
 		}
 	}
 	samples := c.samples
