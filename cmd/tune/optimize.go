@@ -262,6 +262,18 @@ func (s *asking) start(begin tune.Start) {
 	s.display.start(begin)
 }
 
+// again is the command that goes on with the run.
+func (s *asking) again() string {
+	text := "tune optimize --dir " + kernels.ShellWord(s.dir)
+	for i, word := range s.command {
+		if i == 0 {
+			text += " --"
+		}
+		text += " " + kernels.ShellWord(plain.Line(word))
+	}
+	return text
+}
+
 // carry connects the client, carries out a run, and says what became of it.
 func (s *asking) carry(ctx context.Context, indexed string, run func(context.Context, search.Evaluator, *display) (*tune.Report, error)) error {
 	a := s.a
@@ -280,19 +292,19 @@ func (s *asking) carry(ctx context.Context, indexed string, run func(context.Con
 	}
 	stopped := report == nil || report.Result.Stop == search.Interrupted
 	if fault, ok := errors.AsType[*asktell.FaultError](lost); ok && stopped {
-		return fmt.Errorf("%w: mend the client, and continue with 'tune optimize --dir %s'", fault, s.dir)
+		return fmt.Errorf("%w: mend the client, and continue with '%s'", fault, s.again())
 	}
 	if lost != nil && stopped && ctx.Err() == nil {
 		if !errors.Is(lost, asktell.ErrGone) {
-			return fmt.Errorf("%w: mend the client, and continue with 'tune optimize --dir %s'", lost, s.dir)
+			return fmt.Errorf("%w: mend the client, and continue with '%s'", lost, s.again())
 		}
 		if ended != nil && (report == nil || report.Result.Told == 0) {
-			return fmt.Errorf("the client ended before it answered a question (%s: %w): mend it, and continue with 'tune optimize --dir %s'", s.command[0], ended, s.dir)
+			return fmt.Errorf("the client ended before it answered a question (%s: %w): mend it, and continue with '%s'", s.command[0], ended, s.again())
 		}
 		if ended != nil {
 			lost = fmt.Errorf("%w (%s: %w)", lost, s.command[0], ended)
 		}
-		return &exitError{exitInterrupted, fmt.Errorf("%w: continue with 'tune optimize --dir %s'", lost, s.dir)}
+		return &exitError{exitInterrupted, fmt.Errorf("%w: continue with '%s'", lost, s.again())}
 	}
 	if base, failed := errors.AsType[*tune.BaselineError](err); failed {
 		return fmt.Errorf("the first point, the default of every parameter, %s: %s: choose defaults that work in %s, and start again with another --dir",
@@ -310,12 +322,15 @@ func (s *asking) carry(ctx context.Context, indexed string, run func(context.Con
 // endOf is the last message of a run to its client.
 func endOf(r *tune.Report, err, lost error) asktell.End {
 	switch {
-	case lost != nil:
+	case r == nil && lost != nil:
 		return asktell.End{Why: plain.Line(lost.Error())}
 	case r == nil && err != nil:
 		return asktell.End{Why: plain.Line(err.Error())}
 	}
 	e := asktell.End{Why: r.Result.Stop.String(), Evaluations: r.Result.Told, Valid: r.Result.Valid, Dir: r.Dir}
+	if lost != nil {
+		e.Why = plain.Line(lost.Error())
+	}
 	if best := r.Result.Best; best.Outcome.Status == space.OK {
 		if text, jerr := json.Marshal(best.Trial.Point); jerr == nil {
 			e.Best, e.Cost = text, &best.Outcome.Cost
@@ -386,7 +401,21 @@ func (a *app) connect(ctx context.Context, command []string, hello asktell.Hello
 		}
 	}
 	l.client = asktell.NewClient(in, out, hello, l.cancel)
+	noteSilence(l.ctx, l.client, clientSilent, shown)
 	return l, nil
+}
+
+// clientSilent is after how long without a line of the client tune says what may be the reason.
+const clientSilent = 10 * time.Second
+
+// noteSilence says once what may be wrong with a client that has written nothing for some time.
+func noteSilence(ctx context.Context, c *asktell.Client, after time.Duration, shown io.Writer) {
+	timer := time.AfterFunc(after, func() {
+		if c.Silent() {
+			fmt.Fprintf(shown, "the client has written nothing for %v: if it should have answered by now, it may not flush its standard output after each line\n", after)
+		}
+	})
+	context.AfterFunc(ctx, func() { timer.Stop() })
 }
 
 // clientLeaves is how long a client that tune has started may go on after the last message.

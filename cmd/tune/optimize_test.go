@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"tune/kernels"
 	"tune/kernels/asktell"
 )
 
@@ -269,6 +270,62 @@ func TestClients(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestOptimizeFault: the last message of a client whose line cannot be used says what is known by then, and the error names the command
+// that goes on, with the client's.
+func TestOptimizeFault(t *testing.T) {
+	t.Parallel()
+	space, dir := bowlFile(t), filepath.Join(t.TempDir(), "a run")
+	cmd := exec.Command("tune", "optimize", space, "--evals", "20", "--dir", dir, "--no-db", "-q", "--", "sh", "-c",
+		`read -r hello; for i in 0 1 2; do read -r ask; echo '{"tell":{"id":'$i',"cost":'$((7 - i))'}}'; done; read -r ask; echo done; cat >&2`)
+	out, err := cmd.CombinedOutput()
+	for _, want := range []string{`"evaluations":3,"valid":3,"dir":`, `"cost":5}}`, "mend the client, and continue with 'tune optimize --dir '" + dir + "' -- sh -c "} {
+		if exitCode(err) != exitFailed || !strings.Contains(string(out), want) {
+			t.Errorf("%v, want %s\n%s", err, want, out)
+		}
+	}
+}
+
+// TestOptimizeSilent: of a client that does not answer tune says what may be the reason.
+func TestOptimizeSilent(t *testing.T) {
+	said, from := io.Pipe()
+	link, err := (&app{}).connect(t.Context(), []string{"cat"}, asktell.Hello{}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if noteSilence(link.ctx, link.client, time.Hour, from); link.client.Silent() {
+		t.Error("a client without a question is silent")
+	}
+	_ = link.close(asktell.End{})
+	silent, err := (&app{}).connect(t.Context(), []string{"sh", "-c", "cat > /dev/null"}, asktell.Hello{}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan error, 1)
+	k, err := asktell.New("bowl.yaml", []byte(bowlSpace), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problem, err := k.Problem(kernels.Shape{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, err := silent.client.Ask(silent.ctx, 0, problem.Space().Default(), 0)
+		asked <- err
+	}()
+	for !silent.client.Silent() {
+		time.Sleep(time.Millisecond)
+	}
+	noteSilence(silent.ctx, silent.client, time.Millisecond, from)
+	line, err := bufio.NewReader(said).ReadString('\n')
+	if err != nil || !strings.Contains(line, "may not flush its standard output") {
+		t.Errorf("%q, %v", line, err)
+	}
+	silent.cancel(nil)
+	<-asked
+	_ = silent.close(asktell.End{})
 }
 
 // BenchmarkOptimize measures the whole way of a question: from the strategy to a client and back, with the journal on disk.

@@ -329,7 +329,7 @@ func (a *app) farmOf(ctx context.Context, r *remoteFlags, run farmed, d *display
 		return nil, ctx, r.blame(err)
 	}
 	d.workers = f.Workers
-	go f.attend(ctx, restored, d, remote.Redact(login.URL))
+	go f.attend(ctx, restored, d, remote.Redact(login.URL)+r.loginHint())
 	if f.target != nil {
 		go f.mind(ctx)
 	}
@@ -426,12 +426,50 @@ func (a *app) listen(r *remoteFlags, d *display) (*natsserver.Server, remote.Log
 	return server, login, nil
 }
 
+// loginHint are the flags by which a worker logs in where this run does.
+func (r *remoteFlags) loginHint() (flags string) {
+	for _, name := range loginFlags {
+		switch {
+		case !r.flags.Changed(name) || r.listen != "" && name == "tls-key":
+		case r.listen != "" && name == "tls-cert": // the server's
+			flags += " --tls-ca FILE"
+		default:
+			flags += " --" + name + " FILE"
+		}
+	}
+	return flags
+}
+
+// mostRefusals is how many workers that refuse a run are named.
+const mostRefusals = 3
+
+// unserved says why no worker serves the run, and whether workers refuse it. at is the address, with the flags to log in there.
+func (f *farm) unserved(ctx context.Context, at string) (text string, refused bool) {
+	found, err := remote.Workers(ctx, f.nc, time.Second)
+	if err != nil {
+		found = nil // the server is not there
+	}
+	var refusals []string
+	for _, w := range found {
+		for _, r := range w.Refuses {
+			if r.Run == f.job.ID {
+				refusals = append(refusals, fmt.Sprintf("worker %s refuses it: %s", plain.Line(w.Name), plain.Clip(plain.Line(r.Why), 300)))
+			}
+		}
+	}
+	switch n := len(refusals); {
+	case n > mostRefusals:
+		refusals = append(refusals[:mostRefusals], fmt.Sprintf("and %d more", n-mostRefusals))
+		fallthrough
+	case n > 0:
+		return fmt.Sprintf("no worker serves this run yet: %s (see 'tune workers %s')", strings.Join(refusals, "; "), at), true
+	}
+	return fmt.Sprintf("no worker serves this run yet: start one with 'tune worker %s', and see 'tune workers %s'", at, at), false
+}
+
 // attend restores the queue when the server is back, and says when no worker is there.
 func (f *farm) attend(ctx context.Context, restored <-chan struct{}, d *display, url string) {
-	alone := time.NewTimer(5 * time.Second)
-	if f.job.Joins { // workers have to be compared first
-		alone.Reset(time.Minute)
-	}
+	alone, patient := time.NewTimer(5*time.Second), f.job.Joins // workers have to be compared first
 	defer alone.Stop()
 	for {
 		select {
@@ -443,8 +481,14 @@ func (f *farm) attend(ctx context.Context, restored <-chan struct{}, d *display,
 			fmt.Fprintln(d, "the NATS server is back")
 			f.Restore(ctx)
 		case <-alone.C:
-			if f.Workers() == 0 {
-				fmt.Fprintf(d, "no worker serves this run yet: start one with 'tune worker %s', and see 'tune workers %s'\n", url, url)
+			if f.Workers() > 0 {
+				continue
+			}
+			if text, refused := f.unserved(ctx, url); refused || !patient {
+				fmt.Fprintln(d, text)
+			} else {
+				patient = false
+				alone.Reset(time.Minute)
 			}
 		}
 	}

@@ -155,6 +155,25 @@ func TestWorkers(t *testing.T) {
 	})
 }
 
+// TestUnserved: a run that all workers refuse says why, and how to log in where they are.
+func TestUnserved(t *testing.T) {
+	t.Parallel()
+	address, token := "127.0.0.1:"+freePort(t), filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	startTune(t, "worker", "nats://"+address, "--token-file", token, "--name", "ada")
+	for want, args := range map[string][]string{
+		"worker ada refuses it: the run wants cpu=*Nobody* (see 'tune workers nats://" + address + " --token-file FILE')": {"treehash", "--on", "cpu=*Nobody*"},
+		"worker ada refuses it: it is the code of a user, which its owner does not allow":                                 {ownKernel(t)},
+	} {
+		run := startTune(t, append([]string{"run", "--evals", "5", "--dir", filepath.Join(t.TempDir(), "run"), "--no-db", "--listen", address, "--token-file", token}, args...)...)
+		run.out.await(t, "no worker serves this run yet: "+want)
+		run.kill()
+		_ = run.Wait()
+	}
+}
+
 // ownKernel writes a kernel of commands whose cost is exact, with the files that it needs, and returns the path of its file. Some of its
 // points fail.
 func ownKernel(t *testing.T) string {

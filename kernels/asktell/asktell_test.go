@@ -100,11 +100,15 @@ func TestFaults(t *testing.T) {
 		{`{"tell":{"id":0,"cost":1,"seconds":-1}}`, "field seconds is -1"},
 		{`{"tell":{"id":0,"cost":1,"metrics":{"":1}}}`, `"" is no name of a metric`},
 		{`{"tell":{"id":0,"cost":1,"metrics":[1]}}`, "field tell.metrics is a list: want an object of numbers"},
-		{strings.Repeat("x", MostLine+1), "more than 1048576 bytes"},
+		{strings.Repeat("x", 3*MostLine), "line 1 of the client has more than 1048576 bytes"},
 	} {
 		c := newTalk(t)
 		k := load(t, 0)
-		go func() { _, _ = io.WriteString(c.in, test.line+"\n") }()
+		wrote := make(chan error, 1)
+		go func() {
+			_, err := io.WriteString(c.in, test.line+"\n"+strings.Repeat("more\n", 1<<16))
+			wrote <- err
+		}()
 		go func() {
 			for c.out.Scan() {
 			}
@@ -112,6 +116,14 @@ func TestFaults(t *testing.T) {
 		_, err := c.Ask(c.ctx, 0, k.problem.space.Default(), 0)
 		if err == nil || c.Err() == nil || !strings.Contains(c.Err().Error(), test.want) || c.ctx.Err() == nil {
 			t.Errorf("%.80s: the question ended with %v, the client with %v; want %q", test.line, err, c.Err(), test.want)
+		}
+		select {
+		case err := <-wrote:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%.80s: the client waits until the rest is read, and cannot read what is wrong", test.line)
 		}
 		c.end()
 	}

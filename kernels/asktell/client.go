@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tune/internal/plain"
@@ -39,6 +40,7 @@ type Client struct {
 	gone    chan struct{} // closed when nothing can be asked any more; err says why
 	lost    func(error)
 	stop    sync.Once
+	heard   atomic.Bool // whether it has written a line
 
 	mu      sync.Mutex
 	err     error
@@ -123,21 +125,35 @@ func (c *Client) write(out io.Writer) {
 func (c *Client) read(in io.Reader) {
 	s := bufio.NewScanner(in)
 	s.Buffer(make([]byte, 0, 64<<10), MostLine)
-	for n := 1; s.Scan(); n++ {
+	n := 1
+	for ; s.Scan(); n++ {
 		text := bytes.TrimSpace(s.Bytes())
 		if len(text) == 0 {
 			continue
 		}
+		c.heard.Store(true)
 		if err := c.take(text); err != nil {
 			c.fault(&FaultError{n, string(text), err})
+			c.ignore(in)
 			return
 		}
 	}
 	if errors.Is(s.Err(), bufio.ErrTooLong) {
-		c.fault(fmt.Errorf("a line of the client has more than %d bytes", MostLine))
+		c.fault(fmt.Errorf("line %d of the client has more than %d bytes", n, MostLine))
+		c.ignore(in)
 		return
 	}
 	c.fail(ErrGone)
+}
+
+// ignore reads what else a client writes: one that waits until it is read would not read what is wrong.
+func (c *Client) ignore(in io.Reader) { _, _ = io.Copy(io.Discard, in) }
+
+// Silent reports whether the client has questions, and has written nothing so far.
+func (c *Client) Silent() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open) > 0 && !c.heard.Load() && c.err == nil
 }
 
 // fault tells the client what is wrong, and ends the questions.

@@ -139,11 +139,25 @@ func (l Login) Connect(name string, on Events) (*nats.Conn, error) {
 	if err != nil {
 		return nil, l.explain(err)
 	}
-	if !nc.AuthRequired() && l.Cert == "" && !isLoopback(nc.ConnectedAddr()) {
+	if !nc.AuthRequired() && !isLoopback(nc.ConnectedAddr()) && (l.Cert == "" || l.needless()) {
 		nc.Close()
 		return nil, &UnsafeError{Redact(l.URL)}
 	}
 	return nc, nil
+}
+
+// needless reports whether the server also takes who has no certificate.
+func (l Login) needless() bool {
+	options := []nats.Option{nats.Name("tune: is a certificate needed?"), nats.NoReconnect(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}
+	if l.CA != "" {
+		options = append(options, nats.RootCAs(l.CA))
+	}
+	nc, err := nats.Connect(l.URL, options...)
+	if err != nil {
+		return false
+	}
+	nc.Close()
+	return true
 }
 
 // explain says what an error of a connection means.

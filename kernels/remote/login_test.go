@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -26,7 +27,7 @@ import (
 // serverWith starts a NATS server of its own kind, and returns its address.
 func serverWith(t *testing.T, o *server.Options) string {
 	t.Helper()
-	o.Host, o.Port, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT, true, true
+	o.Host, o.Port, o.NoSigs, o.NoLog = cmp.Or(o.Host, "127.0.0.1"), server.RANDOM_PORT, true, true
 	s, err := server.NewServer(o)
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +157,7 @@ func (a *authority) sign(t *testing.T, name string) (cert, key string) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(cmp.Or(outside(), "127.0.0.1"))}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	parent, by := a.cert, a.key
@@ -214,6 +215,15 @@ func TestClientCertificates(t *testing.T) {
 	tries(t, remote.Login{URL: "tls://localhost:" + at[strings.LastIndexByte(at, ':')+1:], CA: ours.file, Cert: good, Key: goodKey}, "the certificate of the server is not one of localhost")
 	tries(t, remote.Login{URL: "tls://" + at, CA: ours.file, Cert: good, Key: badKey}, "private key does not match")
 	tries(t, remote.Login{URL: "tls://" + at, CA: filepath.Join(t.TempDir(), "absent"), Cert: good, Key: goodKey}, "no such file")
+	if ip := outside(); ip != "" { // where it asks nobody for a certificate, one that is shown proves nothing
+		config := func(auth tls.ClientAuthType) *tls.Config {
+			return &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: auth, ClientCAs: pool, MinVersion: tls.VersionTLS12}
+		}
+		open := serverWith(t, &server.Options{Host: ip, TLS: true, TLSTimeout: 5, TLSConfig: config(tls.NoClientCert)})
+		tries(t, remote.Login{URL: "tls://" + open, CA: ours.file, Cert: good, Key: goodKey}, "takes anybody")
+		closed := serverWith(t, &server.Options{Host: ip, TLS: true, TLSVerify: true, TLSTimeout: 5, TLSConfig: config(tls.RequireAndVerifyClientCert)})
+		tries(t, remote.Login{URL: "tls://" + closed, CA: ours.file, Cert: good, Key: goodKey}, "")
+	}
 	plain := serverWith(t, &server.Options{Authorization: "hunter2"})
 	tries(t, remote.Login{URL: "tls://hunter2@" + plain, CA: ours.file}, "has no TLS")
 }

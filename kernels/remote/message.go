@@ -160,6 +160,7 @@ type KernelOf struct {
 
 // RefusedOf is a run that a worker does not serve.
 type RefusedOf struct {
+	Run    string `json:"run,omitempty"`
 	Kernel string `json:"kernel"`
 	Why    string `json:"why"`
 }

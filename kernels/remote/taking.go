@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -43,6 +44,7 @@ func (w *Worker) announced(ctx context.Context, job Job) {
 	if len(w.serving) >= mostRuns {
 		return
 	}
+	maps.DeleteFunc(w.refused, func(_ string, r RefusedOf) bool { return r.Run == job.ID }) // why it was refused before
 	s = &serving{job: job, announced: time.Now(), held: map[int]held{}, dropped: map[int]bool{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	w.serving[job.ID] = s
@@ -91,7 +93,7 @@ func (w *Worker) noteRefusal(s *serving, why string) {
 	if len(w.refused) >= 100 { // of runs that are long over
 		clear(w.refused)
 	}
-	w.refused[s.job.ID+s.job.Sitting] = RefusedOf{plain.Clip(plain.Line(s.job.Kernel), 60), plain.Clip(plain.Line(why), 300)}
+	w.refused[s.job.ID+s.job.Sitting] = RefusedOf{s.job.ID, plain.Clip(plain.Line(s.job.Kernel), 60), plain.Clip(plain.Line(why), 300)}
 }
 
 // take begins to take tasks of a run.
