@@ -13,3 +13,6 @@ const farEvals = 64
 
 // buildsForeign says whether TestForeign builds tune for another architecture.
 const buildsForeign = false
+
+// endlessCommand is a command of TestHostile that never ends. It needs little time of the processor; that of make stress needs all.
+const endlessCommand = "trap '' HUP INT TERM; while :; do sleep 1; done"

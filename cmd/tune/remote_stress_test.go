@@ -13,3 +13,5 @@ const farEvals = 500
 
 // buildsForeign says whether TestForeign builds tune for another architecture.
 const buildsForeign = true
+
+const endlessCommand = "while :; do :; done"
