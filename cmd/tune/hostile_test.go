@@ -94,7 +94,7 @@ var commandModes = []hostileMode{
 	{"silent", ":", "wrong answer", "printed no number"},
 	{"faults", "kill -SEGV $$", "crashed", "signal SIGSEGV"},
 	{"kills_itself", "kill -KILL $$", "crashed", "signal SIGKILL"},
-	{"endless", "while :; do :; done", "timeout", "ran past its limit"},
+	{"endless", endlessCommand, "timeout", "ran past its limit"},
 	{"sleeps", "sleep 1000", "timeout", "ran past its limit"},
 	{"floods", "yes", "crashed", "of output"},
 	{"daemons", "setsid sleep 1000 & setsid sh -c 'sleep 1000 & sleep 1000' & sleep 0.1; echo 4", "ok", ""},

@@ -266,7 +266,7 @@ func TestJobs(t *testing.T) {
 
 // TestKill: kill -9 at any moment loses nothing that was recorded, and a resumed run is the one that nothing
 // killed.
-func TestKill(t *testing.T) { testKill(t, 8) }
+func TestKill(t *testing.T) { testKill(t, 6) }
 
 func testKill(t *testing.T, rounds int) {
 	t.Parallel()

@@ -5,11 +5,16 @@ package main
 // How many workers TestWorkers tries, and how many runs it kills.
 var fleets, killRuns = []int{1, 2, 4, 8}, 30
 
-// mostKills is how often a run has its coordinator killed, and its server. Its workers are killed ten times as often.
-const mostKills = 10
+// mostKills is how often a run has its coordinator killed, and its server; mostWorkers is how often it has a worker killed.
+const mostKills, mostWorkers = 10, 100
+
+// ownEvals is how many points TestOwnKernelKilled evaluates.
+const ownEvals = "100"
 
 // farEvals is how many points TestNetworks evaluates.
 const farEvals = 500
 
 // buildsForeign says whether TestForeign builds tune for another architecture.
 const buildsForeign = true
+
+const endlessCommand = "while :; do :; done"

@@ -294,7 +294,7 @@ func TestOwnKernelKilled(t *testing.T) {
 	t.Parallel()
 	root, own := t.TempDir(), ownKernel(t)
 	args := func(dir string, more ...string) []string {
-		return append([]string{"run", own, "--evals", "100", "--seed", "1", "--dir", dir, "-q", "--no-db"}, more...)
+		return append([]string{"run", own, "--evals", ownEvals, "--seed", "1", "--dir", dir, "-q", "--no-db"}, more...)
 	}
 	local := filepath.Join(root, "local")
 	tuneOK(t, args(local)...)
@@ -424,7 +424,7 @@ func killWorkers(t *testing.T, r *rand.Rand, environ []string, listens bool, arg
 				case !listens && (n < 2 || what == 7 && n < mostKills): // with its storage, and then without
 					kills[server.kill(n%2 == 0)]++
 					without = true
-				case what < 8 && kills["worker"] < 10*mostKills:
+				case what < 8 && kills["worker"] < mostWorkers:
 					kills["worker"]++
 					i := r.IntN(len(workers))
 					workers[i].kill()
