@@ -96,6 +96,10 @@ func (b Beside) Run(ctx context.Context) ([]BesideResult, error) {
 		return nil, err
 	}
 	m.Began, m.Observe = b.Began, b.Observe
+	functions, err := b.functions(asked, all)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "tune-library-")
 	if err != nil {
 		return nil, err
@@ -107,21 +111,63 @@ func (b Beside) Run(ctx context.Context) ([]BesideResult, error) {
 		return nil, err
 	}
 	var out []BesideResult
-	for _, t := range asked.Tasks {
-		i := slices.IndexFunc(all, func(s *settled) bool { return s.Function == t.Function })
-		if i < 0 {
-			return nil, fmt.Errorf("%s: the library has no function %s: name by --dir the folder of the library that the file makes", b.Dir, t.Function)
-		}
-		if s := all[i]; s.Kernel != t.Kernel || s.Fixed != t.Fixed || !slices.Equal(s.Fields, t.Fields) {
-			return nil, fmt.Errorf("%s: function %s of the library is another one than that of the file: name by --dir the folder of the library that the file makes", b.Dir, t.Function)
-		}
-		r, err := b.function(ctx, m, all[i], t, built)
+	for i, t := range asked.Tasks {
+		r, err := b.function(ctx, m, functions[i], t, built)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// functions returns the functions of a library that the tasks of a plan ask for, each of which has peers. What is wrong is found before
+// anything is built.
+func (b Beside) functions(asked *Plan, all []*settled) ([]*settled, error) {
+	var out []*settled
+	for _, t := range asked.Tasks {
+		i := slices.IndexFunc(all, func(s *settled) bool { return s.Function == t.Function })
+		if i < 0 {
+			return nil, fmt.Errorf("%s: the library has no function %s: name by --dir the folder of the library that the file makes", b.Dir, t.Function)
+		}
+		s := all[i]
+		if s.Kernel != t.Kernel || s.Fixed != t.Fixed || !slices.Equal(s.Fields, t.Fields) {
+			return nil, fmt.Errorf("%s: function %s of the library is another one than that of the file: name by --dir the folder of the library that the file makes", b.Dir, t.Function)
+		}
+		if shapes := besideShapes(t); len(shapes) > 0 {
+			if _, _, err := b.peers(s, shapes[0].Fields); err != nil {
+				return nil, fmt.Errorf("%s %s: %w", t.Function, t.Called(shapes[0].Fields), err)
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// besideShapes are the shapes of a task at which its function is measured.
+func besideShapes(t TaskPlan) []PlannedShape {
+	if len(t.HeldOut) == 0 {
+		return t.Training
+	}
+	return t.HeldOut
+}
+
+// peers returns the problem of a function at a shape, and the other libraries that compute the same.
+func (b Beside) peers(s *settled, fields []int64) (*native.Problem, []kernels.Peer, error) {
+	opened, err := openShape(s.kernel, s.Fixed, s.Called(fields))
+	if err != nil {
+		return nil, nil, err
+	}
+	p, ok := opened.Problem.(*native.Problem)
+	if !ok {
+		return nil, nil, fmt.Errorf("no library is known that computes %s: 'tune bench' compares your own kernel with the functions that its file names as peers", s.Kernel)
+	}
+	offered := p.Traits().Peers
+	if offered == nil {
+		return nil, nil, fmt.Errorf("no library is known that computes %s: name the file of another kernel, such as gemm-f32", s.Kernel)
+	}
+	peers, err := offered(b.Names)
+	return p, peers, err
 }
 
 // build writes the files of a library into a folder, and builds the shared library there. It returns its path.
@@ -155,10 +201,7 @@ func (m *maker) build(ctx context.Context, all []*settled, dir string) (string, 
 // function measures one function at the shapes of a plan.
 func (b Beside) function(ctx context.Context, m *maker, s *settled, t TaskPlan, built string) (BesideResult, error) {
 	out := BesideResult{Function: t.Function, Peers: map[string]Ratios{}, LeftOut: map[string]string{}}
-	shapes := t.HeldOut
-	if len(shapes) == 0 {
-		shapes = t.Training
-	}
+	shapes := besideShapes(t)
 	f, err := s.function()
 	if err != nil {
 		return out, err
@@ -186,19 +229,7 @@ func (b Beside) function(ctx context.Context, m *maker, s *settled, t TaskPlan, 
 // shape measures a function at one shape, beside each peer that is right there.
 func (b Beside) shape(ctx context.Context, s *settled, fields []int64, source native.Source, leftOut map[string]string) (BesideRow, error) {
 	r := BesideRow{Shape: s.Called(fields), Ratios: map[string]float64{}}
-	opened, err := openShape(s.kernel, s.Fixed, s.Called(fields))
-	if err != nil {
-		return r, err
-	}
-	p, ok := opened.Problem.(*native.Problem)
-	if !ok {
-		return r, fmt.Errorf("no library is known that computes %s: 'tune bench' compares your own kernel with the functions that its file names as peers", s.Kernel)
-	}
-	offered := p.Traits().Peers
-	if offered == nil {
-		return r, fmt.Errorf("no library is known that computes %s: name the file of another kernel, such as gemm-f32", s.Kernel)
-	}
-	peers, err := offered(b.Names)
+	p, peers, err := b.peers(s, fields)
 	if err != nil {
 		return r, err
 	}
