@@ -559,6 +559,9 @@ func testTruncation(t *testing.T, format int) {
 			t.Fatalf("cut to %d bytes: %d records of %d lines", size, got, lines)
 		}
 
+		if left := bytes.IndexByte(data[size:], '\n'); torn > 2 && left > 1 && size%4 != 0 {
+			continue // files are cut at every byte near the end of a line, and at every fourth inside of one
+		}
 		must(t, os.WriteFile(path, cut, 0o666))
 		j, recovery, err := OpenJournal(path)
 		must(t, err)

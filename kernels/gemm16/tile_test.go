@@ -3,6 +3,7 @@ package gemm16
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,7 +94,12 @@ func TestWrongTiles(t *testing.T) {
 	if err := problem.Wrap(emulated(t, g, p), p).Check(t.Context(), 5); err != nil {
 		t.Fatalf("the code as it is: %v", err)
 	}
+	// What is wrong with addresses of tiles and their configuration is wrong in the same way in package gemmi8, whose test makes these mistakes.
+	alike := []string{"a row of A too long", "rows of the next tile", "columns of the next tile", "a step too long", "more rows than A has", "tiles that are not configured"}
 	for _, m := range tileMutations {
+		if slices.Contains(alike, m.name) && !nativetest.Stress {
+			continue
+		}
 		t.Run(m.name, func(t *testing.T) {
 			src := emulated(t, g, p)
 			if !strings.Contains(src.Text, m.old) {

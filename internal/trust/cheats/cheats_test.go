@@ -35,7 +35,7 @@ func TestQuick(t *testing.T) {
 	for _, e := range entries {
 		t.Run(e.Name, func(t *testing.T) {
 			e.Repeat = 1                     // what happens by chance only, make trust tries more often
-			e.Final = 300 * time.Millisecond // what make trust measures longer
+			e.Final = 100 * time.Millisecond // what make trust measures longer
 			l, err := Try(t.Context(), e, 1) // what a busy machine does to times is no error here
 			if err != nil {
 				t.Fatal(err)

@@ -37,7 +37,7 @@ func decide(t *testing.T, n noise, seed uint64, cost, bar float64, limit time.Du
 // TestSequentialAlike: whatever the machine does, what is not slower than the slack allows is seldom called slower, though each pair is
 // looked at; not even what is exactly as slow as that.
 func TestSequentialAlike(t *testing.T) {
-	const trials, bar = 400, 1 / 1.02
+	const trials, bar = sequentialTrials, 1 / 1.02
 	for _, n := range noises {
 		t.Run(n.name, func(t *testing.T) {
 			slower, held, pairs, edge, faster := 0, 0, 0, 0, 0
@@ -71,7 +71,7 @@ func TestSequentialAlike(t *testing.T) {
 
 // TestSequentialSlower: a slowdown of 3 % is found where 2 % are allowed.
 func TestSequentialSlower(t *testing.T) {
-	const trials, bar = 300, 1 / 1.02
+	const trials, bar = sequentialTrials, 1 / 1.02
 	for _, n := range noises {
 		t.Run(n.name, func(t *testing.T) {
 			found, missed, pairs := 0, 0, 0
@@ -99,7 +99,7 @@ func TestSequentialSlower(t *testing.T) {
 // TestSequentialNoise: neither noise that goes on from pair to pair, nor outliers without a mean, nor a drift of both sides makes it err
 // more often, as long as the order of each pair is drawn. The interval holds the truth all the time.
 func TestSequentialNoise(t *testing.T) {
-	const trials, length, truth = 400, 150, 0.25 // truth is a logarithm
+	const trials, length, truth = sequentialTrials, 150, 0.25 // truth is a logarithm
 	for _, c := range []struct {
 		name string
 		next func(r *rand.Rand, before float64) float64 // the next of a series of disturbances, of turns one after the other

@@ -3,4 +3,4 @@
 package vector
 
 // manyPoints is how many points of each shape TestManyPoints tries.
-const manyPoints = 500
+const manyPoints = 250
