@@ -44,7 +44,7 @@ type Series struct {
 	Turns int
 	// Mean makes the cost of a round the mean of its turns, for entrants that do in a few calls what belongs to many.
 	Mean bool
-	Now   func() time.Time // nil means time.Now
+	Now  func() time.Time // nil means time.Now
 	// Turn measures an entrant once. A *kernels.Rejection drops that entrant; for the first entrant it ends the series as its
 	// error, like any other error. So what may have other causes is not an error before it has happened twice.
 	Turn func(ctx context.Context, entrant int) (cost float64, err error)
