@@ -33,6 +33,8 @@ type Space struct {
 	scope
 	name     string
 	sizes    []int
+	widths   []int // by parameter: packedBits
+	packed   int   // PackedLen
 	defaults []int
 	// when has the condition of each parameter, nil where it is always active.
 	when        []*expr
@@ -123,6 +125,7 @@ func define(name string, params []Parameter, constraints []string, limits limits
 		s.sizes = append(s.sizes, normal.Len())
 		s.defaults = append(s.defaults, ord)
 	}
+	s.setPacked()
 	// Conditions are compiled once all names are known, so that the error for one that names a later parameter says so.
 	for i, p := range s.params {
 		if p.When == "" {

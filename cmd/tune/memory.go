@@ -29,7 +29,7 @@ func limitMemory() {
 }
 
 // garbageRoom is how many bytes of garbage may accumulate when the heap is large.
-const garbageRoom = 384 << 20
+const garbageRoom = 192 << 20
 
 // gcPercent is how much garbage may accumulate before the collector runs, as a share of the live heap. Every candidate makes a
 // few megabytes of garbage: collecting less often nearly doubles the rate of candidates, and costs little while the heap is

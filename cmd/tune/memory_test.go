@@ -38,7 +38,7 @@ func TestGCPercent(t *testing.T) {
 	for _, test := range []struct {
 		live uint64
 		want int
-	}{{0, 400}, {1, 400}, {96 << 20, 400}, {192 << 20, 200}, {384 << 20, 100}, {4 << 30, 50}, {1 << 50, 50}} {
+	}{{0, 400}, {1, 400}, {48 << 20, 400}, {96 << 20, 200}, {192 << 20, 100}, {4 << 30, 50}, {1 << 50, 50}} {
 		if got := gcPercent(test.live); got != test.want {
 			t.Errorf("with %d bytes alive it is %d, want %d", test.live, got, test.want)
 		}
