@@ -508,6 +508,8 @@ func (w *Worker) receive(ctx context.Context, seq uint64, wall, cpu time.Duratio
 		switch {
 		case n.output.flooded():
 			return reply{}, w.flooded()
+		case now.After(deadline) && n.halted > 0:
+			return reply{}, w.fail(space.Crashed, "%s", stopped)
 		case now.After(deadline):
 			return reply{}, w.fail(space.Timeout, "ran past its limit of %s", durationText(wall))
 		case n.cpuTime() > cpuDeadline:
@@ -546,6 +548,9 @@ func (w *Worker) flooded() error {
 // mostHalted is how many polls in a row may find a candidate stopped: those of two seconds.
 const mostHalted = int(2 * time.Second / pollInterval)
 
+// stopped is the reason of a candidate that stays stopped.
+const stopped = "stopped its own process (SIGSTOP)"
+
 // stuck says why the candidate will never answer, "" where it may.
 func (n *instance) stuck() string {
 	if n.thread == 0 {
@@ -556,7 +561,7 @@ func (n *instance) stuck() string {
 		// From outside a process is stopped and continued too, for instance with everything else of a container. Nothing continues one that
 		// has stopped itself.
 		if n.halted++; n.halted > mostHalted {
-			return "stopped its own process (SIGSTOP)"
+			return stopped
 		}
 		return ""
 	case !ok || thread.state == 'Z' || thread.state == 'X':
