@@ -322,7 +322,7 @@ func (r *guideReader) session(t *testing.T, step guideStep, command string, want
 }
 
 // guideLabels begin lines whose rest depends on the times that were measured.
-var guideLabels = []string{"point", "verdict", "measured", "best", "build", "runs", "samples", "spread", "ratio"}
+var guideLabels = []string{"point", "verdict", "measured", "best", "build", "runs", "samples", "spread", "ratio", "search"}
 
 // guidePlain replaces what may differ between a line of the guide and one of an output: numbers, units of time, and folders.
 func guidePlain(s string) string {

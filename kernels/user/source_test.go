@@ -275,7 +275,7 @@ source:
 	}{
 		"file":         {strings.NewReplacer("FILL", "file: w.txt", "SIZE", "500").Replace(file), space.WrongAnswer},
 		"constants":    {inPlace.Replace(file), space.WrongAnswer},
-		"large":        {strings.NewReplacer("FILL", "constant: 0.5", "SIZE", "750000").Replace(file), space.WrongAnswer},
+		"large":        {strings.NewReplacer("FILL", "constant: 0.5", "SIZE", "1500000").Replace(file), space.WrongAnswer},
 		"vary: false":  {strings.NewReplacer("FILL", "file: w.txt", "SIZE", "500", "threads: 1", "vary: false").Replace(file), space.OK},
 		"sorted table": {strings.NewReplacer("FILL", "file: table.txt", "SIZE", "500", "lazy\n", "search\n", "plain", "count").Replace(file), space.OK},
 	} {
