@@ -90,8 +90,9 @@ IDEAS := reach=3 fuse=false defer_c=false split_records=0 last_table=false store
 # Without vet, which would check all packages again with each build: lint does it once. The packages whose tests take longest come first, so that none
 # of them is left alone at the end.
 LONG := ./cmd/tune ./kernels/user ./search/strategies ./kernels/native
+# One package more than there are processors is tested at a time, because tests wait for a part of their time.
 test: cc
-	$(GO) test -vet=off -timeout 40m $(LONG) ./...
+	$(GO) test -vet=off -timeout 40m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(LONG) ./...
 
 # The longer suites: many more kills, cuts and random programs.
 stress: cc
