@@ -26,8 +26,8 @@ type Beside struct {
 // halfway tells 3 % more work from the same code best, if all that is known is a ratio of means.
 const halfway = 1.015
 
-// programCalls is how often a program calls its kernel: a tenth of a second, so that little of it is its start.
-const programCalls = 200
+// programCalls is how often a program calls its kernel: a tenth of a second or more, so that little of it is its start.
+const programCalls = 800
 
 // programs builds programs of the kernels, and has hyperfine compare them.
 type programs struct {
