@@ -41,7 +41,10 @@ func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, final
 	}
 	limit := series.Limit
 	for {
-		how := manner{slices.ContainsFunc(candidates, (*candidate).reuses), slices.ContainsFunc(candidates, (*candidate).isUneven)}
+		var how manner
+		for _, c := range candidates {
+			how = how.and(c.noted())
+		}
 		final, err := p.compare(ctx, candidates, series, how)
 		if !errors.Is(err, errManner) {
 			return final, err

@@ -51,10 +51,9 @@ type Problem struct {
 
 	mu   sync.Mutex
 	best float64 // the cost of the fastest candidate that was timed completely, in seconds a call; 0 before
-	// reuse has the keys of candidates that reuse what earlier calls left: they are timed apart from the start. See meter.apart.
-	reuse    map[string]bool
-	unevens  map[string]bool // the same of those that are uneven; see manner.level
-	baseline reactions       // what was seen of the baseline in the search
+	// manners has, by key, how candidates are timed from the start that reuse what earlier calls left, or are uneven.
+	manners  map[string]manner
+	baseline reactions // what was seen of the baseline in the search
 }
 
 var (
@@ -212,45 +211,31 @@ type candidate struct {
 }
 
 // noteReuse notes, for all candidates of its point, that a candidate reuses what earlier calls left. Of a probe nothing is noted.
-func (c *candidate) noteReuse() {
+func (c *candidate) noteReuse() { c.note(manner{apart: true}) }
+
+// noteUneven notes the same way that a candidate is uneven.
+func (c *candidate) noteUneven() { c.note(manner{level: true}) }
+
+// note adds to the manner in which candidates of its point are timed.
+func (c *candidate) note(how manner) {
 	if c == nil || c.problem == nil {
 		return
 	}
 	p := c.problem
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.reuse == nil {
-		p.reuse = map[string]bool{}
+	if p.manners == nil {
+		p.manners = map[string]manner{}
 	}
-	p.reuse[c.point.Key()] = true
+	key := c.point.Key()
+	p.manners[key] = p.manners[key].and(how)
 }
 
-// reuses reports whether that was noted.
-func (c *candidate) reuses() bool {
+// noted returns the manner that was noted.
+func (c *candidate) noted() manner {
 	c.problem.mu.Lock()
 	defer c.problem.mu.Unlock()
-	return c.problem.reuse[c.point.Key()]
-}
-
-// noteUneven notes, for all candidates of its point, that a candidate is uneven.
-func (c *candidate) noteUneven() {
-	p := c.problem
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.unevens == nil {
-		p.unevens = map[string]bool{}
-	}
-	p.unevens[c.point.Key()] = true
-}
-
-// isUneven reports whether that was noted.
-func (c *candidate) isUneven() bool {
-	c.problem.mu.Lock()
-	defer c.problem.mu.Unlock()
-	return c.problem.unevens[c.point.Key()]
+	return c.problem.manners[c.point.Key()]
 }
 
 // Isolate makes checks and timings use processes of their own from now on: each timing a fresh one, checks one that no other candidate

@@ -121,10 +121,9 @@ func (c *candidate) newMeter(ctx context.Context, w runner, how metering) (*mete
 		}
 	}
 	m.large = kept > mostKeptBytes/leastAfresh
-	m.manner = manner{how.apart || c.reuses(), how.level || c.isUneven()}
+	m.manner = how.manner.and(c.noted())
 	if known := how.known; known != nil {
-		m.perCall, m.calls = known.perCall, known.calls
-		m.apart, m.level = known.apart || m.apart, known.level || m.level
+		m.perCall, m.calls, m.manner = known.perCall, known.calls, known.manner.and(m.manner)
 		return m, nil
 	}
 	if c.took >= longCalls*timing.SampleSeconds {
@@ -723,7 +722,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 		return kernels.Score{}, err
 	}
 	c.timed = &meter{perCall: m.perCall, calls: m.calls, manner: m.manner}
-	if c.reuses() {
+	if c.noted().apart {
 		e.Cost *= p.baseline.get().apartFactor()
 	}
 	if e.Kept == 0 || !(e.Cost > 0) {

@@ -16,6 +16,11 @@ type manner struct {
 	level bool
 }
 
+// and returns the manner that has what either of two has.
+func (n manner) and(other manner) manner {
+	return manner{n.apart || other.apart, n.level || other.level}
+}
+
 // exceeds reports whether a manner has something that another one lacks.
 func (n manner) exceeds(other manner) bool { return n.apart && !other.apart || n.level && !other.level }
 

@@ -42,8 +42,8 @@ func TestUneven(t *testing.T) {
 		if m.level != c.level || e.Cost < 0.8*c.cost*seconds || e.Cost > 1.25*c.cost*seconds {
 			t.Errorf("%s: levelled: %v, it costs %.3g calls", c.name, m.level, e.Cost/seconds)
 		}
-		if m.c.isUneven() != c.level {
-			t.Errorf("%s: it is noted as uneven: %v", c.name, m.c.isUneven())
+		if m.c.noted().level != c.level {
+			t.Errorf("%s: it is noted as uneven: %v", c.name, m.c.noted().level)
 		}
 	}
 }
