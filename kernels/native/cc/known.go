@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"tune/internal/files"
 )
 
 // A compiler such as clang needs some hundredths of a second to say its version, at every start of tune. So the version is kept in the cache
@@ -61,22 +63,7 @@ func known(file string) string {
 
 // keep writes a version into a file. Where that fails, the compiler is asked again.
 func keep(file, version string) {
-	dir := filepath.Dir(file)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return
-	}
-	f, err := os.CreateTemp(dir, "new-")
-	if err != nil {
-		return
-	}
-	_, err = f.WriteString(version + "\n")
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		os.Remove(f.Name())
+	if os.MkdirAll(filepath.Dir(file), 0o700) == nil {
+		_ = files.Write(file, []byte(version+"\n"))
 	}
 }
