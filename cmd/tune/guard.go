@@ -265,7 +265,7 @@ func printGuardedCosts(w io.Writer, g *schedule.Guarded) {
 			fmt.Fprintf(w, "recorded  %s\n", guardRatio(g.Recorded, g.RecordedLow, g.RecordedHigh))
 		}
 		fmt.Fprintf(w, "now       %s, in %s and %v\n", guardRatio(g.Ratio, g.Low, g.High), plain.Count(g.Pairs, "pair"), space.Duration(g.Seconds).Round(100*time.Millisecond))
-		fmt.Fprintf(w, "wanted    %.3f, which is %.3f less %s\n", g.Bar, g.Promise, percent(g.Slack))
+		fmt.Fprintf(w, "wanted    %.3f, which is %.3f with costs %s higher\n", g.Bar, g.Promise, percent(g.Slack))
 		if g.Cost > 0 {
 			fmt.Fprintf(w, "cost      %s beside %s\n", unit.Words(g.Cost), unit.Words(g.Baseline))
 		}
