@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,10 +55,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Setenv("XDG_DATA_HOME", tests.data)
 		sharedCache = filepath.Join(tests.data, "cache")
-		// Many tests wait for processes or for their turn to measure, so one more than usual runs at a time. The flag still counts.
-		if err := flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1)); err != nil {
-			panic(err)
-		}
 	}
 	os.Setenv("GORACE", gorace)
 	testscript.Main(tests, disguises)
