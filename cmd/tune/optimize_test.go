@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -371,12 +372,18 @@ func TestWaitable(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	shared := os.NewFile(r.Fd(), "standard input") // a pipe that blocks, as a shell hands it on
+	fd, err := syscall.Dup(int(r.Fd())) // Fd makes the pipe block, as one that a shell hands on does
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := os.NewFile(uintptr(fd), "standard input")
+	defer shared.Close()
 	in := waitable(shared)
 	file, ok := in.(*os.File)
 	if !ok || file == shared {
 		t.Fatalf("%v, of %v", in, shared)
 	}
+	defer file.Close()
 	if err := file.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Errorf("a read holds a thread: %v", err)
 	}
