@@ -357,8 +357,10 @@ func (a *app) connect(ctx context.Context, command []string, hello asktell.Hello
 	}
 	l := &link{}
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
-	in, out := waitable(a.stdin), a.raw
-	if len(command) > 0 {
+	in, out := a.stdin, a.raw
+	if len(command) == 0 {
+		in = waitable(in)
+	} else {
 		process := exec.Command(command[0], command[1:]...)
 		process.Stderr = shown
 		stdin, err := process.StdinPipe()
@@ -406,7 +408,7 @@ func (a *app) connect(ctx context.Context, command []string, hello asktell.Hello
 }
 
 // waitable returns a reader of the same pipe whose goroutine waits in the runtime, while a read of standard input keeps a thread:
-// without the switches between threads a question takes two thirds of the time. The pipe is opened again, because programs that share
+// without the switches between threads a question takes half of the time. The pipe is opened again, because programs that share
 // standard input may not find it changed. What is no pipe, or cannot be opened again, is returned as it is.
 func waitable(in io.Reader) io.Reader {
 	file, ok := in.(*os.File)
