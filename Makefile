@@ -87,14 +87,14 @@ IDEAS := reach=3 fuse=false defer_c=false split_records=0 last_table=false store
 	madd_1=0,madd_2=0,madd_3=0 first_flow=0,next_flow=0,chain_flow=0 derive_constants=0 constant_flow=0,address_flow=0 \
 	madd_first=false load_round=0,vector_round=0,scalar_round=0,flow_round=0
 
-# Without vet, which would check all packages again with each build: lint does it once. The packages whose tests take longest, or wait most, come first, so that none
-# of them is left alone at the end.
+# Without vet, which would check all packages again with each build: lint does it once. The packages whose tests take longest, or wait most,
+# come first, so that none of them is left alone at the end.
 LONG := ./cmd/tune ./kernels/native/worker ./kernels/remote ./kernels/user ./search/strategies ./kernels/native ./kernels/library
+# Pages are opened in a browser where one is installed: the library that drives it is large, so other machines do not build it.
+BROWSER = $(shell command -v chromium-headless-shell || command -v headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome)
+TAGS = $(if $(BROWSER),-tags browser)
 # Go's compiler takes a sixth less time with a larger heap than it gives itself, which tests do not get: so everything is compiled first.
-# One package more than there are processors is tested at a time, because tests wait for a part of their time. Pages are opened in a browser where
-# one is installed: the library that drives it is large, so other machines do not build it.
-BROWSER := $(shell command -v chromium-headless-shell || command -v headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome)
-TAGS := $(if $(BROWSER),-tags browser)
+# One package more than there are processors is tested at a time, because tests wait for a part of their time.
 test: cc
 	@GOGC=400 $(GO) list -test -deps -export $(TAGS) ./... >/dev/null
 	$(GO) test $(TAGS) -vet=off -timeout 40m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(LONG) ./...
@@ -139,7 +139,7 @@ clean:
 
 # A browser without a window is installed where that is possible without a question; without one the tests that need it are skipped.
 chromium:
-	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	@test -n "$(BROWSER)" || \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && apt-get install -y -qq chromium-headless-shell; \
 	else echo "no Chromium found: for the tests of pages install it (apt-get install chromium-headless-shell)"; fi
