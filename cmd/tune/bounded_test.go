@@ -43,7 +43,7 @@ func gzipped(t *testing.T, path, head, body, tail string, n int) {
 // block repeats a text to 64 KiB.
 func block(body string) string { return strings.Repeat(body, 1<<16/len(body)+1) }
 
-func writeText(t *testing.T, path, text string) {
+func writeText(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)

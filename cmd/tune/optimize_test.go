@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -341,6 +342,39 @@ func BenchmarkOptimize(b *testing.B) {
 			b.Fatalf("%d questions", len(asked))
 		}
 		b.ReportMetric(float64(time.Since(began).Microseconds())/evals, "µs/trial")
+	}
+}
+
+// BenchmarkPython measures the same where the client is a program in Python that starts tune and asks one question at a time.
+func BenchmarkPython(b *testing.B) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		b.Skip(err)
+	}
+	folder, err := filepath.Abs("../../examples/clients")
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	space := filepath.Join(dir, "space.yaml")
+	writeText(b, space, "name: wide\nparameters: [{name: x, type: int, from: 0, to: 1023}, {name: y, type: int, from: 0, to: 1023}]\n")
+	const program = `
+import sys, time, tune
+n, last = 0, 2000
+for point in tune.ask(sys.argv[1], "--evals", str(last), "--strategy", "random", "--no-db", "-q", "--dir", sys.argv[2]):
+    began = time.perf_counter() if n == 0 else began
+    n, now = n + 1, time.perf_counter()
+    tune.tell(point, (point["x"] - 3) ** 2 + (point["y"] - 5) ** 2)
+print(1e6 * (now - began) / (n - 1))
+`
+	for i := 0; b.Loop(); i++ {
+		cmd := exec.Command("python3", "-c", program, space, filepath.Join(dir, fmt.Sprint("run", i)))
+		cmd.Dir = folder
+		out, err := cmd.Output()
+		each, perr := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+		if err != nil || perr != nil {
+			b.Fatal(err, perr, string(out))
+		}
+		b.ReportMetric(each, "µs/trial")
 	}
 }
 
