@@ -21,7 +21,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:     "treehash",
 		Doc:      "hash a batch of values down a tree, on the simulated VLIW machine",
-		Version:  "7",
+		Version:  "8",
 		Unit:     "cycles",
 		Exact:    true,
 		Strategy: "evolve",

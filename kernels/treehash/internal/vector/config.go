@@ -31,7 +31,8 @@ type Config struct {
 	StoreCopies  int  // 32nds of the copies of a record's child that go through memory by the store engine
 	CopyBuffers  int  // 16ths of StoreCopies or LastCopies, the greater of them, that there are buffers for those copies, 0..16
 	// StoreBroadcasts is in how many of the last rounds words that are first needed there get into all lanes through memory,
-	// by the store engine, 0..Rounds. They and the copies out of the last table then take turns in buffers of their own.
+	// by the store engine, 0..Rounds, where copies go that way too. They and the copies out of the last table then take turns in
+	// buffers of their own.
 	StoreBroadcasts int
 	AddressFlow     int // 32nds of the set-up's addresses that the flow engine adds; the others are the scalar engine's
 	// 32nds of the constants that are computed from others where one operation does, and of the others those
@@ -130,9 +131,7 @@ func Parameters(s tree.Shape, indices bool) []space.Parameter {
 			space.Range("last_flow", 0, shares).WithDefault(0).If("last_table").
 				Describe("32nds of the addresses in that table where the flow engine adds the first two parities"),
 			space.Range("last_copies", 0, shares).WithDefault(0).If("last_table").
-				Describe("32nds of the copies out of that table that the store engine makes, through memory"),
-			space.Range("store_broadcasts", 0, s.Rounds-needAtOnce).WithDefault(0).If("last_copies > 0").
-				Describe("last rounds in which words that are first needed there get into all lanes by the store engine"))
+				Describe("32nds of the copies out of that table that the store engine makes, through memory"))
 	}
 	return append(parameters,
 		space.Range("window_gather", 0, shares).WithDefault(0).
@@ -143,6 +142,8 @@ func Parameters(s tree.Shape, indices bool) []space.Parameter {
 			Describe("32nds of the copies out of the other records that the store engine makes, through memory"),
 		space.Range("copy_buffers", 1, bufferShares).WithDefault(bufferShares/2).If(copies).
 			Describe("copies through memory that may be under way at once, in 16ths of store_copies or last_copies"),
+		space.Range("store_broadcasts", 0, max(0, s.Rounds-needAtOnce)).WithDefault(0).If(copies).
+			Describe("last rounds in which words that are first needed there get into all lanes by the store engine"),
 		space.Range("address_flow", 0, shares).WithDefault(shares).
 			Describe("32nds of the set-up's addresses that are made on the flow engine, not the scalar one"),
 		space.Range("derive_constants", 0, shares).WithDefault(0).
@@ -187,8 +188,8 @@ func ConfigOf(p space.Point) Config {
 		Madd1: p.Int("madd_1"), Madd2: p.Int("madd_2"), Madd3: p.Int("madd_3"),
 		FirstFlow: p.Int("first_flow"), NextFlow: p.Int("next_flow"), ChainFlow: p.Int("chain_flow"),
 		WindowGather: p.Int("window_gather"), SplitRecords: p.Int("split_records"),
-		StoreCopies: p.Int("store_copies"), CopyBuffers: p.Int("copy_buffers"), AddressFlow: p.Int("address_flow"),
-		DeriveConstants: p.Int("derive_constants"), ConstantFlow: p.Int("constant_flow"),
+		StoreCopies: p.Int("store_copies"), CopyBuffers: p.Int("copy_buffers"), StoreBroadcasts: p.Int("store_broadcasts"),
+		AddressFlow: p.Int("address_flow"), DeriveConstants: p.Int("derive_constants"), ConstantFlow: p.Int("constant_flow"),
 		Window: p.Int("window"), Lanes: p.Bool("spread"), MaddFirst: p.Bool("madd_first"),
 		LoadRound: p.Int("load_round"), VectorRound: p.Int("vector_round"), ScalarRound: p.Int("scalar_round"),
 		FlowRound: p.Int("flow_round"), SetupRound: p.Int("setup_round"), Laggards: p.Int("laggards"),
@@ -196,7 +197,6 @@ func ConfigOf(p space.Point) Config {
 	}
 	if p.Has("last_table") {
 		c.LastTable, c.LastFlow, c.LastCopies = p.Bool("last_table"), p.Int("last_flow"), p.Int("last_copies")
-		c.StoreBroadcasts = p.Int("store_broadcasts")
 	}
 	return c
 }
@@ -235,7 +235,7 @@ func (c Config) Validate(s tree.Shape, indices bool) error {
 		{"SplitRecords", c.SplitRecords, 0, shares},
 		{"StoreCopies", c.StoreCopies, 0, shares},
 		{"CopyBuffers", c.CopyBuffers, 0, bufferShares},
-		{"StoreBroadcasts", c.StoreBroadcasts, 0, min(last*s.Rounds, s.Rounds)},
+		{"StoreBroadcasts", c.StoreBroadcasts, 0, s.Rounds},
 		{"AddressFlow", c.AddressFlow, 0, shares},
 		{"DeriveConstants", c.DeriveConstants, 0, shares},
 		{"ConstantFlow", c.ConstantFlow, 0, shares},

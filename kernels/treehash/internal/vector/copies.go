@@ -91,9 +91,10 @@ func (b *lowering) buffers() int {
 	return pool + ring
 }
 
-// takesTurns says whether the copies out of the last table have a ring of buffers, which broadcasts use before them.
+// takesTurns says whether broadcasts have a ring of buffers, which the copies out of the last table use after them.
 func (p plan) takesTurns() bool {
-	return p.cfg.StoreBroadcasts > 0 && p.cfg.LastCopies > 0 && (p.cfg.StoreCopies == 0 || p.lenders() > 1)
+	copies := p.cfg.StoreCopies > 0 || p.cfg.LastCopies > 0
+	return p.cfg.StoreBroadcasts > 0 && copies && p.canStore() && (p.cfg.StoreCopies == 0 || p.lenders() > 1)
 }
 
 // pools returns how many buffers are assigned after the schedule, and how many are in the ring.
