@@ -7,28 +7,38 @@ import (
 
 // The constants of climbs. They were chosen by hand.
 const (
-	steps    = 8   // points of a batch of a climb
-	perCycle = 4   // climbs of a cycle
-	perScout = 4   // points of a climb for each one that is scouted in the same cycle
-	near     = 50  // a climb begins where the cheapest score is worse than that of a best point by one in so many at the most
-	barren   = 32  // batches in a row without a better point after which a climb ends
+	walkers  = 4   // walks of a climb, side by side
+	settled  = 2   // of these, how many are refined
+	perCycle = 2   // climbs of a cycle
+	perScout = 12  // points of a climb for each one that is scouted in the same cycle
+	near     = 50  // a walk begins where the cheapest score is worse than that of a best point by one in so many at the most
 	kicked   = 8   // starts near one of the best points
 	kicks    = 4   // parameters in which each of these differs from it
 	longer   = 0.3 // how often a step changes one parameter more
-	settlers = 16  // points of an island that are narrowed first
+	warm     = 750 // one in so many of the cost is the temperature at which a walk begins
+	cooled   = 30  // one in so many of that is the temperature at which it ends
+	blamed   = 3   // failures after which a walk leaves a parameter as it is
+	settlers = 32  // points of an island that are narrowed first
 )
 
-// climb is a descent in the cheapest score: from one of the best points, from such a point with a few parameters changed, or with one
-// word or truth value changed. The latter alone often makes a point worse, until other parameters have followed it. So that value
-// stays while the climb lasts, and what the climb finds is refined on an island: among its own neighbours, and not against the best
-// of all.
+// climb is a few walks in the cheapest score, by simulated annealing: from one of the best points, from such a point with a few
+// parameters changed, or with one word or truth value changed. What the walks find is refined on islands: among its own
+// neighbours, and not against the best of all, whose other parameters have been adjusted to each other for longer.
 type climb struct {
-	starts []candidate // where it may begin
-	free   []int       // the parameters that it may change
-	at     candidate   // the best so far, or -1
-	better []candidate // of the last batch, the least first; each has to stand the next dearer fidelity
-	asked  int         // points of batches
-	stale  int         // batches in a row that found nothing better
+	starts []candidate // where walks may begin
+	walks  []walk
+	asked  int         // steps that were proposed
+	found  []candidate // what is to be refined, the least first
+}
+
+// walk is one of the walks of a climb.
+type walk struct {
+	at    candidate
+	least candidate // the least score that has stood the next dearer fidelity
+	next  candidate // the proposed step; -1 where there is none
+	// blame counts, for each parameter, the failures in a row in which it differed from the least point. The cheapest score does not
+	// see what a point may fail for, so a walk would come back to such values again and again.
+	blame map[int]int
 }
 
 // begin starts a climb: the places where it may begin are scored. It returns false where there are none.
@@ -37,9 +47,9 @@ func (h *halving) begin() bool {
 		return false
 	}
 	h.climbed++
-	h.climb = climb{at: -1}
 	parent := h.point(h.elite[h.climbs%len(h.elite)])
 	h.climbs++
+	h.climb = climb{}
 	h.climb.starts = []candidate{h.candidate(parent)}
 	add := func(ords []int) {
 		if p, ok := h.space.Complete(ords); ok {
@@ -67,80 +77,126 @@ func (h *halving) begin() bool {
 	return true
 }
 
-// climbOn takes what was scored into account and makes the next batch of the climb the group. It returns false where the climb has
+// climbOn takes what was scored into account and makes the next steps of the walks the group. It returns false where the climb has
 // ended.
 func (h *halving) climbOn() bool {
 	c := &h.climb
 	switch {
-	case c.at < 0:
-		if !h.depart() {
-			return false
-		}
+	case c.walks == nil:
+		h.depart()
 	case h.level == h.cfg.Levels:
-		for _, o := range h.group {
-			if h.right(o, h.level) && h.cost(o, h.level) < h.cost(c.at, h.level) {
-				c.better = append(c.better, o)
+		if h.group = h.arrivals(); len(h.group) > 0 {
+			h.level--
+			return true
+		}
+	default:
+		for i := range c.walks {
+			if w := &c.walks[i]; w.next >= 0 {
+				h.try(w)
 			}
 		}
-		h.sortAt(c.better, h.level)
-		c.stale++
-	case h.stands(c.better[0]):
-		c.at, c.better, c.stale = c.better[0], nil, 0
-	default:
-		c.better = c.better[1:]
 	}
-	if len(c.better) > 0 && h.cfg.Levels > 1 {
-		h.group, h.level = c.better[:1], h.cfg.Levels-1
-		return true
-	}
-	if len(c.better) > 0 {
-		c.at, c.better, c.stale = c.better[0], nil, 0
-	}
-	if c.stale == barren || c.asked >= perScout*h.cfg.Scouts {
+	if c.asked >= perScout*h.cfg.Scouts || len(c.walks) == 0 {
 		return false
 	}
-	h.group, h.level = h.stepped(), h.cfg.Levels
+	h.group, h.level = nil, h.cfg.Levels
+	for i := range c.walks {
+		w := &c.walks[i]
+		if w.next = h.step(w); w.next >= 0 {
+			h.group = append(h.group, w.next)
+		}
+	}
 	c.asked += len(h.group)
 	return len(h.group) > 0
 }
 
-// depart chooses where the climb begins: the start with the least score half of the time, the next one a quarter of the time, and
-// so on.
-func (h *halving) depart() bool {
+// arrivals moves the walks whose proposed steps are accepted. It returns the steps to scores less than any of the walk: these have to
+// stand the next dearer fidelity first.
+func (h *halving) arrivals() []candidate {
+	var out []candidate
+	for i := range h.climb.walks {
+		w := &h.climb.walks[i]
+		o := w.next
+		w.next = -1
+		switch {
+		case o < 0 || !h.right(o, h.cfg.Levels) || !h.accepts(h.cost(w.at, h.cfg.Levels), h.cost(o, h.cfg.Levels)):
+		case h.cost(o, h.cfg.Levels) >= h.cost(w.least, h.cfg.Levels):
+			w.at = o
+		case h.cfg.Levels == 1:
+			w.at, w.least = o, o
+		default:
+			w.next = o
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// accepts says whether a walk may step from one cheapest score to another: to one that is no worse, or, as in simulated annealing, by
+// chance, at a temperature that falls from step to step.
+func (h *halving) accepts(at, cost float64) bool {
+	if cost <= at {
+		return true
+	}
+	done := float64(h.climb.asked) / float64(perScout*h.cfg.Scouts)
+	temperature := math.Abs(at) / warm * math.Pow(cooled, -done)
+	return temperature > 0 && h.rng.Float64() < math.Exp((at-cost)/temperature)
+}
+
+// try moves a walk to its proposed step where that stands the next dearer fidelity, else back to the least point.
+func (h *halving) try(w *walk) {
+	o := w.next
+	w.next = -1
+	from, to := h.point(w.least), h.point(o)
+	stands, failed := h.stands(w.least, o), !h.right(o, h.cfg.Levels-1)
+	for _, i := range h.sighted {
+		switch {
+		case from.Ordinal(i) == to.Ordinal(i):
+		case stands:
+			delete(w.blame, i)
+		case failed:
+			w.blame[i]++
+		}
+	}
+	w.at = w.least
+	if stands {
+		w.at, w.least = o, o
+	}
+}
+
+// depart chooses where the walks begin: each at the start with the least score half of the time, at the next one a quarter of the time,
+// and so on, but never where one has begun before.
+func (h *halving) depart() {
 	c := &h.climb
 	limit := h.cost(c.starts[0], h.cfg.Levels)
 	limit += math.Abs(limit) / near
-	starts := slices.DeleteFunc(slices.Clone(c.starts), func(o candidate) bool {
-		return !h.right(o, h.cfg.Levels) || h.cost(o, h.cfg.Levels) > limit || h.started[*h.viewOf.At(int(o))]
-	})
-	if len(starts) == 0 {
-		return false
-	}
-	h.sortAt(starts, h.cfg.Levels)
-	rank := 0
-	for rank < len(starts)-1 && h.rng.IntN(2) == 0 {
-		rank++
-	}
-	c.at = starts[rank]
-	h.started[*h.viewOf.At(int(c.at))] = true
-	from, to := h.point(c.starts[0]), h.point(c.at)
-	for _, i := range h.sighted {
-		if h.code.Ordered[i] || from.Ordinal(i) == to.Ordinal(i) {
-			c.free = append(c.free, i)
+	h.sortAt(c.starts, h.cfg.Levels)
+	c.walks = []walk{}
+	for range walkers {
+		open := slices.DeleteFunc(slices.Clone(c.starts), func(o candidate) bool {
+			return !h.right(o, h.cfg.Levels) || h.cost(o, h.cfg.Levels) > limit || h.started[*h.viewOf.At(int(o))]
+		})
+		if len(open) == 0 {
+			return
 		}
+		rank := 0
+		for rank < len(open)-1 && h.rng.IntN(2) == 0 {
+			rank++
+		}
+		at := open[rank]
+		h.started[*h.viewOf.At(int(at))] = true
+		c.walks = append(c.walks, walk{at: at, least: at, next: -1, blame: map[int]int{}})
 	}
-	return true
 }
 
-// stands says whether a point with a better cheapest score is no worse at the next dearer fidelity than the climb is, but for luck:
-// the cheapest score does not see everything that a point may fail for.
-func (h *halving) stands(o candidate) bool {
+// stands says whether a point with a better cheapest score is no worse at the next dearer fidelity than another, but for luck: the
+// cheapest score does not see everything that a point may fail for.
+func (h *halving) stands(than, o candidate) bool {
 	level := h.cfg.Levels - 1
 	if !h.right(o, level) {
 		return false
 	}
-	at := h.climb.at
-	return !h.right(at, level) || h.cost(o, level) <= h.cost(at, level)+h.luck(level)
+	return !h.right(than, level) || h.cost(o, level) <= h.cost(than, level)+h.luck(level)
 }
 
 // luck is how much the falls from a level differ: the distance of their quartiles.
@@ -152,37 +208,49 @@ func (h *halving) luck(level int) float64 {
 	return falls[3*len(falls)/4] - falls[len(falls)/4]
 }
 
-// stepped returns points one step from where the climb is, now and then two or three, of which no score is known.
-func (h *halving) stepped() []candidate {
-	var out []candidate
-	for range steps * neighbourTries {
-		if len(out) == steps {
-			break
-		}
-		ords := h.point(h.climb.at).Ordinals()
+// step returns a point one step from where a walk is, now and then two or three; -1 where it finds none.
+func (h *halving) step(w *walk) candidate {
+	free := slices.DeleteFunc(slices.Clone(h.sighted), func(i int) bool { return w.blame[i] >= blamed })
+	for range neighbourTries {
+		ords := h.point(w.at).Ordinals()
 		n := 1
 		for h.rng.Float64() < longer {
 			n++
 		}
-		h.code.KickAmong(ords, h.climb.free, n)
-		p, ok := h.space.Complete(ords)
-		if !ok {
-			continue
-		}
-		if c := h.candidate(p); !h.scored(c, h.cfg.Levels) && !slices.ContainsFunc(out, func(o candidate) bool { return h.alike(c, o) }) {
-			out = append(out, c)
+		h.code.KickAmong(ords, free, n)
+		if p, ok := h.space.Complete(ords); ok {
+			if c := h.candidate(p); !h.alike(c, w.at) {
+				return c
+			}
 		}
 	}
-	return out
+	return -1
 }
 
-// settle makes what a climb has found an island, and grafts of it the group. It returns false where the climb has come no further than
-// one of the best points, and where no score there can be better than the best.
+// arrived notes what a climb has found: the best of its walks, the least first, without those that have come no further than where
+// they began.
+func (h *halving) arrived() {
+	c := &h.climb
+	for _, w := range c.walks {
+		if !slices.ContainsFunc(c.found, func(o candidate) bool { return h.alike(o, w.least) }) && !slices.Contains(c.starts, w.least) {
+			c.found = append(c.found, w.least)
+		}
+	}
+	h.sortAt(c.found, h.cfg.Levels)
+	c.found = c.found[:min(settled, len(c.found))]
+}
+
+// settle makes the next point that a climb has found an island, and grafts of it the group. It returns false where there is none
+// at which a score can be better than the best.
 func (h *halving) settle() bool {
-	c := h.climb.at
-	if c < 0 || c == h.climb.starts[0] || h.viewAt(c).bound >= h.record {
+	for len(h.climb.found) > 0 && h.viewAt(h.climb.found[0]).bound >= h.record {
+		h.climb.found = h.climb.found[1:]
+	}
+	if len(h.climb.found) == 0 {
 		return false
 	}
+	c := h.climb.found[0]
+	h.climb.found = h.climb.found[1:]
 	h.mainland, h.elite, h.best, h.island = h.elite, nil, math.Inf(1), true
 	h.group = []candidate{c}
 	for range settlers * neighbourTries {

@@ -64,7 +64,7 @@ func TestClimb(t *testing.T) {
 	}
 }
 
-// TestDepart: a climb begins at one of the best points or near it, as often as its rank says, and nowhere twice.
+// TestDepart: walks begin at the best points or near them, as often as their ranks say, and nowhere twice.
 func TestDepart(t *testing.T) {
 	h, at := made(t, Config{Levels: 2})
 	for x, cost := range []float64{100, 99, 101, math.NaN(), 103} {
@@ -74,27 +74,24 @@ func TestDepart(t *testing.T) {
 	starts := []candidate{at(0), at(1), at(2), at(3), at(4)}
 	for range 1000 {
 		clear(h.started)
-		h.climb = climb{at: -1, starts: starts}
-		if !h.depart() {
-			t.Fatal("a climb begins nowhere")
+		h.climb = climb{starts: slices.Clone(starts)}
+		h.depart()
+		var got []int
+		for _, w := range h.climb.walks {
+			got = append(got, h.point(w.at).Int("x"))
 		}
-		begun[h.point(h.climb.at).Int("x")]++
-	}
-	// The last is worse than the first by more than a fiftieth.
-	if begun[1] < 440 || begun[1] > 560 || begun[0] < 190 || begun[0] > 310 || begun[2] < 190 || begun[2] > 310 || begun[3]+begun[4] > 0 {
-		t.Errorf("climbs begin at %v", begun)
-	}
-	clear(h.started)
-	var got []int
-	for {
-		h.climb = climb{at: -1, starts: starts}
-		if !h.depart() {
-			break
+		begun[got[0]]++
+		// The last is worse than the first by more than a fiftieth.
+		if slices.Sort(got); !slices.Equal(got, []int{0, 1, 2}) {
+			t.Fatalf("walks begin at %v", got)
 		}
-		got = append(got, h.point(h.climb.at).Int("x"))
 	}
-	if slices.Sort(got); !slices.Equal(got, []int{0, 1, 2}) {
-		t.Errorf("without returning, climbs begin at %v", got)
+	if begun[1] < 440 || begun[1] > 560 || begun[0] < 190 || begun[0] > 310 || begun[2] < 190 || begun[2] > 310 {
+		t.Errorf("the first walks begin at %v", begun)
+	}
+	h.climb = climb{starts: slices.Clone(starts)}
+	if h.depart(); len(h.climb.walks) > 0 {
+		t.Error("walks begin where others have begun")
 	}
 }
 
@@ -117,29 +114,88 @@ func TestStands(t *testing.T) {
 		h, at := made(t, Config{Levels: 2})
 		h.score(at(0), 1, c.at)
 		h.score(at(1), 1, c.cost)
-		h.falls[1], h.climb.at = c.falls, at(0)
-		if got := h.stands(at(1)); got != c.want {
+		h.falls[1] = c.falls
+		if got := h.stands(at(0), at(1)); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 }
 
+// TestWalk: a walk goes to what is no worse, to what is worse while it is warm, and tests what is better than all before. What fails
+// sends it back to the least point, and what fails again and again is left as it is.
+func TestWalk(t *testing.T) {
+	h, at := made(t, Config{Levels: 2})
+	for x, cost := range []float64{100, 99, 101, 98, 97, 200} {
+		h.score(at(x), 2, cost)
+	}
+	for x, cost := range []float64{100, 99, 101, math.NaN(), 99} {
+		h.score(at(x), 1, cost)
+	}
+	h.climb.walks = []walk{{at: at(0), least: at(0), next: at(1), blame: map[int]int{}}}
+	w := &h.climb.walks[0]
+	propose := func(c candidate) {
+		t.Helper()
+		w.next = c
+		if len(h.arrivals()) > 0 {
+			h.try(w)
+		}
+	}
+	propose(at(1))
+	if w.at != at(1) || w.least != at(1) {
+		t.Fatalf("after a better point the walk is at %v, its least is %v", w.at, w.least)
+	}
+	propose(at(5))
+	if w.at != at(1) {
+		t.Error("a warm walk goes to twice the cost")
+	}
+	h.climb.asked = perScout * h.cfg.Scouts
+	for range 1000 {
+		if propose(at(2)); w.at != at(1) {
+			t.Fatal("a cold walk goes to what is worse by 2 %")
+		}
+	}
+	h.climb.asked = 0
+	worse := 0
+	for range 1000 {
+		w.at = at(1)
+		if propose(at(0)); w.at == at(0) {
+			worse++
+		}
+	}
+	// exp(-1 / (99/750)) is 0.0005, and for a cost of 9,900 it would be 0.93.
+	if worse > 20 {
+		t.Errorf("a walk of cost 99 goes to 100 %d times in 1000", worse)
+	}
+	for range blamed {
+		if w.blame[h.sighted[0]] == blamed {
+			t.Fatal("left as it is too early")
+		}
+		if propose(at(3)); w.at != at(1) || w.least != at(1) {
+			t.Fatalf("after a failure the walk is at %v, its least is %v", w.at, w.least)
+		}
+	}
+	if w.blame[h.sighted[0]] != blamed {
+		t.Errorf("the blame after %d failures is %v", blamed, w.blame)
+	}
+	if propose(at(4)); w.at != at(4) || w.least != at(4) || w.blame[h.sighted[0]] != 0 {
+		t.Errorf("a better point that stands: the walk is at %v, its least is %v, the blame is %v", w.at, w.least, w.blame)
+	}
+}
+
 // TestSettle: an island has a best of its own, and what it finds joins all else. A bound that is no better than the record is no
-// place for one.
+// place for one, and neither is a point where walks begin.
 func TestSettle(t *testing.T) {
 	h, at := made(t, Config{Levels: 1})
 	h.score(at(0), 0, 10)
-	h.climb = climb{at: at(0), starts: []candidate{at(0)}}
-	if h.settle() {
-		t.Error("an island that is one of the best points")
-	}
-	h.climb.at = at(1)
-	h.score(at(1), 1, 9, space.Metric{Name: space.MetricBound, Value: 10})
-	if h.settle() {
-		t.Error("an island whose bound is the record")
-	}
-	h.climb.at = at(2)
+	h.score(at(1), 1, 8, space.Metric{Name: space.MetricBound, Value: 10})
 	h.score(at(2), 1, 9, space.Metric{Name: space.MetricBound, Value: 9})
+	h.climb = climb{starts: []candidate{at(0)}}
+	for x := range 3 {
+		h.climb.walks = append(h.climb.walks, walk{at: at(3), least: at(x)})
+	}
+	if h.arrived(); !slices.Equal(h.climb.found, []candidate{at(1), at(2)}) {
+		t.Errorf("a climb has found %v", h.climb.found)
+	}
 	if !h.settle() || !math.IsInf(h.best, 1) || len(h.elite) != 0 || !slices.Equal(h.group, []candidate{at(2)}) {
 		t.Errorf("an island begins with a best of %v, an elite of %v and the group %v", h.best, h.elite, h.group)
 	}
@@ -150,5 +206,8 @@ func TestSettle(t *testing.T) {
 	h.leave()
 	if h.best != 10 || !slices.Equal(h.elite, []candidate{at(0), at(2)}) {
 		t.Errorf("afterwards the best is %v and the elite %v", h.best, h.elite)
+	}
+	if h.settle() {
+		t.Error("an island once more")
 	}
 }

@@ -307,11 +307,15 @@ func (h *halving) next(p space.Progress) bool {
 		if h.island {
 			h.leave()
 		}
-		if !h.begin() {
+		if !h.settle() && !h.begin() {
 			h.cycle()
 		}
 	case climbing:
-		if !h.climbOn() && !h.settle() && !h.begin() {
+		if h.climbOn() {
+			return true
+		}
+		h.arrived()
+		if !h.settle() && !h.begin() {
 			h.cycle()
 		}
 	case emptying:
@@ -585,6 +589,10 @@ func (h *halving) neighbours() []candidate {
 func (h *halving) vary(ords []int) {
 	few := 1 + h.rng.IntN(3)
 	if len(h.blind) > 0 {
+		if h.island && h.rng.IntN(2) == 0 {
+			h.code.KickAmong(ords, h.blind, few)
+			return
+		}
 		switch h.rng.IntN(4) {
 		case 0:
 			h.code.KickAmong(ords, h.blind, few)
