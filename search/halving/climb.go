@@ -10,7 +10,7 @@ const (
 	walkers  = 4   // walks of a climb, side by side
 	settled  = 2   // of these, how many are refined
 	perCycle = 2   // climbs of a cycle
-	perScout = 12  // points of a climb for each one that is scouted in the same cycle
+	perScout = 16  // points of a climb for each one that is scouted in the same cycle
 	near     = 50  // a walk begins where the cheapest score is worse than that of a best point by one in so many at the most
 	kicked   = 8   // starts near one of the best points
 	kicks    = 4   // parameters in which each of these differs from it
@@ -18,7 +18,10 @@ const (
 	warm     = 750 // one in so many of the cost is the temperature at which a walk begins
 	cooled   = 30  // one in so many of that is the temperature at which it ends
 	blamed   = 3   // failures after which a walk leaves a parameter as it is
-	settlers = 32  // points of an island that are narrowed first
+	settlers = 24  // points of an island that are scored first at the next dearer fidelity
+	bred     = 16  // points of each generation after them
+	breeds   = 6   // generations
+	breeders = 12  // points that these come from
 )
 
 // climb is a few walks in the cheapest score, by simulated annealing: from one of the best points, from such a point with a few
@@ -265,8 +268,42 @@ func (h *halving) settle() bool {
 			}
 		}
 	}
-	h.stage, h.level = narrowing, h.cfg.Levels-1
+	h.stage, h.level = settling, h.cfg.Levels-1
 	h.stale, h.before = -1, h.best
+	h.settlers, h.bred = nil, 0
+	if len(h.blind) == 0 || h.cfg.Levels == 1 {
+		h.stage = narrowing
+	}
+	return true
+}
+
+// breed adjusts the blind parameters to what the climb has found, at the next dearer fidelity: each generation is the group, and comes
+// from the best points of all before. It returns false after the last one; the group then is the best of all.
+func (h *halving) breed() bool {
+	for _, c := range h.group {
+		if h.right(c, h.level) {
+			h.settlers = append(h.settlers, c)
+		}
+	}
+	h.sortAt(h.settlers, h.level)
+	h.group = nil
+	if h.bred++; h.bred > breeds || len(h.settlers) == 0 {
+		h.group = h.settlers[:min(len(h.settlers), 2*breeders)]
+		return false
+	}
+	best := h.settlers[:min(len(h.settlers), breeders)]
+	for range bred * neighbourTries {
+		if len(h.group) == bred {
+			break
+		}
+		ords := h.point(best[min(h.rng.IntN(len(best)), h.rng.IntN(len(best)))]).Ordinals()
+		h.code.KickAmong(ords, h.blind, 1+h.rng.IntN(2))
+		if p, ok := h.space.Complete(ords); ok {
+			if c := h.candidate(p); !h.scored(c, h.level) && !slices.Contains(h.group, c) {
+				h.group = append(h.group, c)
+			}
+		}
+	}
 	return true
 }
 

@@ -145,6 +145,8 @@ type halving struct {
 	started  map[int32]bool // the views that climbs began with
 	mainland []candidate
 	island   bool
+	settlers []candidate // of an island, which have not failed at the fidelity next to the cheapest, the least first
+	bred     int         // generations of these
 	record   float64
 }
 
@@ -155,6 +157,7 @@ const (
 	scouting               // a batch of the inner strategy at the cheapest fidelity
 	narrowing              // a group from level to level
 	climbing               // steps at the cheapest fidelity, from one of the best points
+	settling               // an island's first points at the fidelity next to the cheapest, from generation to generation
 	emptying               // what is left, at full fidelity
 )
 
@@ -287,6 +290,10 @@ func (h *halving) next(p space.Progress) bool {
 		}
 		h.stage, h.group, h.level = narrowing, h.shortlist(), h.cfg.Levels-1
 		h.stale, h.before = -1, h.best
+	case settling:
+		if !h.breed() {
+			h.stage = narrowing
+		}
 	case narrowing:
 		if h.level > 0 {
 			if h.group = h.promoted(); len(h.group) > 0 {
@@ -298,7 +305,7 @@ func (h *halving) next(p space.Progress) bool {
 			h.stale, h.before = 0, h.best
 		}
 		h.group = nil
-		if h.stale < max(1, h.quota/perPatience) {
+		if h.stale < h.patience() {
 			h.group, h.level = h.neighbours(), h.cfg.Levels
 		}
 		if len(h.group) > 0 {
@@ -323,6 +330,14 @@ func (h *halving) next(p space.Progress) bool {
 		return len(h.group) > 0
 	}
 	return true
+}
+
+// patience is how many batches of neighbours in a row may find nothing better: on an island fewer, so that there are more of them.
+func (h *halving) patience() int {
+	if h.island {
+		return max(1, h.quota/perPatience/2)
+	}
+	return max(1, h.quota/perPatience)
 }
 
 // cycle begins the next cycle.
