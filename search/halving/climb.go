@@ -37,7 +37,7 @@ type climb struct {
 // walk is one of the walks of a climb.
 type walk struct {
 	at    candidate
-	least candidate // the least score that has stood the next dearer fidelity
+	least candidate // the least score that has not failed at the next dearer fidelity
 	next  candidate // the proposed step; -1 where there is none
 	// blame counts, for each parameter, the failures in a row in which it differed from the least point. The cheapest score does not
 	// see what a point may fail for, so a walk would come back to such values again and again.
@@ -113,8 +113,8 @@ func (h *halving) climbOn() bool {
 	return len(h.group) > 0
 }
 
-// arrivals moves the walks whose proposed steps are accepted. It returns the steps to scores less than any of the walk: these have to
-// stand the next dearer fidelity first.
+// arrivals moves the walks whose proposed steps are accepted. It returns the steps to scores less than any of the walk: these must not
+// fail at the next dearer fidelity. What they cost there is of no account, as the blind parameters suit another point.
 func (h *halving) arrivals() []candidate {
 	var out []candidate
 	for i := range h.climb.walks {
@@ -146,18 +146,18 @@ func (h *halving) accepts(at, cost float64) bool {
 	return temperature > 0 && h.rng.Float64() < math.Exp((at-cost)/temperature)
 }
 
-// try moves a walk to its proposed step where that stands the next dearer fidelity, else back to the least point.
+// try moves a walk to its proposed step where that has not failed at the next dearer fidelity, else back to the least point.
 func (h *halving) try(w *walk) {
 	o := w.next
 	w.next = -1
 	from, to := h.point(w.least), h.point(o)
-	stands, failed := h.stands(w.least, o), !h.right(o, h.cfg.Levels-1)
+	stands := h.right(o, h.cfg.Levels-1)
 	for _, i := range h.sighted {
 		switch {
 		case from.Ordinal(i) == to.Ordinal(i):
 		case stands:
 			delete(w.blame, i)
-		case failed:
+		default:
 			w.blame[i]++
 		}
 	}
@@ -190,25 +190,6 @@ func (h *halving) depart() {
 		h.started[*h.viewOf.At(int(at))] = true
 		c.walks = append(c.walks, walk{at: at, least: at, next: -1, blame: map[int]int{}})
 	}
-}
-
-// stands says whether a point with a better cheapest score is no worse at the next dearer fidelity than another, but for luck: the
-// cheapest score does not see everything that a point may fail for.
-func (h *halving) stands(than, o candidate) bool {
-	level := h.cfg.Levels - 1
-	if !h.right(o, level) {
-		return false
-	}
-	return !h.right(than, level) || h.cost(o, level) <= h.cost(than, level)+h.luck(level)
-}
-
-// luck is how much the falls from a level differ: the distance of their quartiles.
-func (h *halving) luck(level int) float64 {
-	falls := slices.Sorted(slices.Values(h.falls[level]))
-	if len(falls) == 0 {
-		return 0
-	}
-	return falls[3*len(falls)/4] - falls[len(falls)/4]
 }
 
 // step returns a point one step from where a walk is, now and then two or three; -1 where it finds none.

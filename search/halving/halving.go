@@ -9,9 +9,10 @@
 //     of these, one in Config.Keep, at the one after that, and so on up to the full one.
 //  3. Refining. Neighbours of the best full scores are narrowed in the same way, from the cheapest fidelity on, batch by
 //     batch, until some batches in a row find no better one.
-//  4. Climbing, in the longest cycles. Step by step, from near the best full scores, it looks for points with less of the cheapest
-//     score, which fail at no dearer fidelity. Each that may be better than the best is refined on an island of its own: what is
-//     there does not have to compete with the best of all until it has been refined for as long.
+//  4. Climbing, in the longest cycles. A few walks, side by side, look for points with less of the cheapest score, by simulated
+//     annealing from near the best full scores. They avoid what fails at the next dearer fidelity. What they find, where it may be
+//     better than the best, is refined on an island of its own: what is there does not have to compete with the best of all until it
+//     has been refined for as long. An island first adjusts the parameters to which the cheapest score is blind.
 //
 // The first cycle is short, and each is longer than the one before, up to a limit. Before the first cycle a few points
 // are scored fully, so that even the shortest run has a result.
@@ -156,7 +157,7 @@ const (
 	opening   stage = iota // the first points at full fidelity
 	scouting               // a batch of the inner strategy at the cheapest fidelity
 	narrowing              // a group from level to level
-	climbing               // steps at the cheapest fidelity, from one of the best points
+	climbing               // steps of walks at the cheapest fidelity, from near one of the best points
 	settling               // an island's first points at the fidelity next to the cheapest, from generation to generation
 	emptying               // what is left, at full fidelity
 )
