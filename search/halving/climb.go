@@ -10,7 +10,7 @@ const (
 	walkers  = 4   // walks of a climb, side by side
 	settled  = 2   // of these, how many are refined
 	perCycle = 2   // climbs of a cycle
-	perScout = 16  // points of a climb for each one that is scouted in the same cycle
+	perScout = 24  // points of a climb for each one that is scouted in the same cycle
 	near     = 50  // a walk begins where the cheapest score is worse than that of a best point by one in so many at the most
 	kicked   = 8   // starts near one of the best points
 	kicks    = 4   // parameters in which each of these differs from it
@@ -42,6 +42,9 @@ type walk struct {
 	// blame counts, for each parameter, the failures in a row in which it differed from the least point. The cheapest score does not
 	// see what a point may fail for, so a walk would come back to such values again and again.
 	blame map[int]int
+	// values are ordinals for every parameter, also the inactive ones: the last where it had one, else a random one. So where a step
+	// makes parameters active, they do not begin at their defaults, which suit no good point.
+	values []int
 }
 
 // begin starts a climb: the places where it may begin are scored. It returns false where there are none.
@@ -188,15 +191,24 @@ func (h *halving) depart() {
 		}
 		at := open[rank]
 		h.started[*h.viewOf.At(int(at))] = true
-		c.walks = append(c.walks, walk{at: at, least: at, next: -1, blame: map[int]int{}})
+		w := walk{at: at, least: at, next: -1, blame: map[int]int{}, values: make([]int, len(h.code.Sizes))}
+		for i, n := range h.code.Sizes {
+			w.values[i] = h.rng.IntN(n)
+		}
+		c.walks = append(c.walks, w)
 	}
 }
 
 // step returns a point one step from where a walk is, now and then two or three; -1 where it finds none.
 func (h *halving) step(w *walk) candidate {
 	free := slices.DeleteFunc(slices.Clone(h.sighted), func(i int) bool { return w.blame[i] >= blamed })
+	for i, o := range h.point(w.at).Ordinals() {
+		if o >= 0 {
+			w.values[i] = o
+		}
+	}
 	for range neighbourTries {
-		ords := h.point(w.at).Ordinals()
+		ords := slices.Clone(w.values)
 		n := 1
 		for h.rng.Float64() < longer {
 			n++

@@ -156,6 +156,48 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// TestStep: a step that makes a parameter active gives it the value that it had before in this walk, or one near that, not its default.
+func TestStep(t *testing.T) {
+	s, err := space.New("hidden", []space.Parameter{space.Bool("on"), space.Range("x", 0, 99).WithDefault(0).If("on")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	strategy, err := New(s, 1, random.New(s, 1), Config{Levels: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := strategy.(*halving)
+	off, err := s.Parse("on=false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := h.candidate(off)
+	h.score(at, 2, 5)
+	h.climb.starts = []candidate{at}
+	h.depart()
+	w := &h.climb.walks[0]
+	w.values[1] = 60
+	kept := 0
+	for range 200 {
+		if h.point(h.step(w)).Int("x") == 60 {
+			kept++
+		}
+	}
+	if kept < 100 {
+		t.Errorf("of 200 steps %d keep the value", kept)
+	}
+	on, err := s.Parse("on=true x=80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.at = h.candidate(on)
+	h.step(w)
+	w.at = at
+	if h.step(w); w.values[1] != 80 {
+		t.Errorf("the walk has been at 80, and its value is %d", w.values[1])
+	}
+}
+
 // TestSettle: an island has a best of its own, and what it finds joins all else. A bound that is no better than the record is no
 // place for one, and neither is a point where walks begin.
 func TestSettle(t *testing.T) {
