@@ -131,11 +131,13 @@ func headAndTail(ws []weighed, limit, top, floor int) int {
 	return best
 }
 
-// BoundOf returns the bound of a configuration's graph.
+// BoundOf returns the bound of a configuration's graph with all groups in flight: fewer in flight only add to what waits, so it bounds their
+// schedules too, and seldom by less.
 func BoundOf(s tree.Shape, cfg Config, indices bool) (Bound, error) {
 	if err := cfg.Validate(s, indices); err != nil {
 		return Bound{}, err
 	}
+	cfg.Window = Groups(s)
 	c := newCompilation(s, cfg, indices, -1)
 	if err := c.through(context.Background(), "engines"); err != nil {
 		return Bound{}, err

@@ -168,7 +168,7 @@ func Parameters(s tree.Shape, indices bool) []space.Parameter {
 // ScheduleKnobs names the parameters that say in which order the operations are scheduled, and not what they are: a
 // bound does not depend on them.
 func ScheduleKnobs() []string {
-	return []string{"madd_first", "load_round", "vector_round", "scalar_round", "flow_round", "setup_round", "laggards", "shuffle"}
+	return []string{"window", "madd_first", "load_round", "vector_round", "scalar_round", "flow_round", "setup_round", "laggards", "shuffle"}
 }
 
 // tablesTo returns how many tables fit between the levels in scratch and the level that they may reach. The knob is that
