@@ -131,22 +131,31 @@ func (s *Space) Complete(ords []int) (Point, bool) {
 }
 
 func (s *Space) complete(ords []int) ([]int, bool) {
-	if len(ords) != len(s.params) {
+	if !s.within(ords) {
 		return nil, false
+	}
+	t := settler{s: s, want: ords, ords: make([]int, len(ords))}
+	return t.ords, t.from(0)
+}
+
+// within reports whether there is an ordinal for each parameter, and none is past the end of its domain.
+func (s *Space) within(ords []int) bool {
+	if len(ords) != len(s.sizes) {
+		return false
 	}
 	for i, o := range ords {
 		if o >= s.sizes[i] {
-			return nil, false
+			return false
 		}
 	}
-	t := &settler{s: s, want: ords, ords: make([]int, len(ords))}
-	return t.ords, t.from(0)
+	return true
 }
 
 // settler finds values for the parameters that want leaves open.
 type settler struct {
 	s    *Space
 	want []int // the ordinals to keep; negative ones are open
+	// ords is what was determined. It may be the memory of want where tries is 0: then no ordinal of want is needed again.
 	ords []int
 	// tries is how many values other than defaults may be tried.
 	tries int

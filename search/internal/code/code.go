@@ -23,6 +23,7 @@ type Code struct {
 	Fresh *search.Fresh
 	rng   *rand.Rand
 	start []space.Point
+	at    []int                  // memory of kick
 	costs search.Column[float64] // of the points that Fresh has numbered; NaN where none is known
 }
 
@@ -149,8 +150,10 @@ func (c *Code) Step(ords []int, i int) {
 }
 
 // Mutable lists the parameters of a vector that can change; sizes are those of their domains.
-func Mutable(ords, sizes []int) []int {
-	var out []int
+func Mutable(ords, sizes []int) []int { return AppendMutable(nil, ords, sizes) }
+
+// AppendMutable appends Mutable to a list.
+func AppendMutable(out, ords, sizes []int) []int {
 	for i, o := range ords {
 		if o >= 0 && sizes[i] > 1 {
 			out = append(out, i)
@@ -160,11 +163,20 @@ func Mutable(ords, sizes []int) []int {
 }
 
 // Kick changes count different parameters of a vector, or all where there are fewer.
-func (c *Code) Kick(ords []int, count int) { c.kick(ords, Mutable(ords, c.Sizes), count) }
+func (c *Code) Kick(ords []int, count int) {
+	c.at = AppendMutable(c.at[:0], ords, c.Sizes)
+	c.kick(ords, c.at, count)
+}
 
-// KickAmong is Kick for some of the parameters.
+// KickAmong is Kick for some of the parameters, which ascend.
 func (c *Code) KickAmong(ords, some []int, count int) {
-	c.kick(ords, slices.DeleteFunc(Mutable(ords, c.Sizes), func(i int) bool { return !slices.Contains(some, i) }), count)
+	c.at = c.at[:0]
+	for _, i := range some {
+		if ords[i] >= 0 && c.Sizes[i] > 1 {
+			c.at = append(c.at, i)
+		}
+	}
+	c.kick(ords, c.at, count)
 }
 
 func (c *Code) kick(ords, at []int, count int) {
