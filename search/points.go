@@ -66,10 +66,11 @@ func (p *Points) Add(q space.Point) (i int, fresh bool) {
 	return p.add()
 }
 
-// AddComplete is Add for the point that [space.Space.Complete] makes of some ordinals. ok is false where there is none.
-func (p *Points) AddComplete(ords []int) (i int, fresh, ok bool) {
+// AddComplete is Add for the point that [space.Space.Complete] makes of some ordinals. ok is false where there is none. from is as in
+// [space.Space.AppendComplete].
+func (p *Points) AddComplete(ords, from []int) (i int, fresh, ok bool) {
 	p.ords = append(p.ords[:0], ords...)
-	if p.buf, ok = p.space.AppendComplete(p.buf[:0], p.ords); !ok {
+	if p.buf, ok = p.space.AppendComplete(p.buf[:0], p.ords, from); !ok {
 		return 0, false, false
 	}
 	i, fresh = p.add()

@@ -36,6 +36,7 @@ type Space struct {
 	widths   []int // by parameter: packedBits
 	packed   int   // PackedLen
 	defaults []int
+	read     []bool // by parameter: whether a condition or a constraint reads it
 	// when has the condition of each parameter, nil where it is always active.
 	when        []*expr
 	constraints []*expr
@@ -151,6 +152,14 @@ func define(name string, params []Parameter, constraints []string, limits limits
 		}
 		for _, part := range e.conjuncts() {
 			s.byLast[part.last()] = append(s.byLast[part.last()], &check{expr: part, owner: -1, last: part.last(), constraint: i})
+		}
+	}
+	s.read = make([]bool, n)
+	for _, e := range slices.Concat(s.when, s.constraints) {
+		if e != nil {
+			for _, i := range e.reads {
+				s.read[i] = true
+			}
 		}
 	}
 	s.fingerprint = s.digest()

@@ -39,10 +39,11 @@ func (h *halving) begin() bool {
 	h.climbed++
 	h.climb = climb{at: -1}
 	parent := h.point(h.elite[h.climbs%len(h.elite)])
+	from := parent.Ordinals()
 	h.climbs++
 	h.climb.starts = []candidate{h.candidate(parent)}
 	add := func(ords []int) {
-		if c, ok := h.complete(ords); ok && !slices.Contains(h.climb.starts, c) {
+		if c, ok := h.complete(ords, from); ok && !slices.Contains(h.climb.starts, c) {
 			h.climb.starts = append(h.climb.starts, c)
 		}
 	}
@@ -165,7 +166,7 @@ func (h *halving) stepped() []candidate {
 			n++
 		}
 		h.code.KickAmong(ords, h.climb.free, n)
-		c, ok := h.complete(ords)
+		c, ok := h.complete(ords, at)
 		if ok && !h.scored(c, h.cfg.Levels) && !slices.ContainsFunc(out, func(o candidate) bool { return h.alike(c, o) }) {
 			out = append(out, c)
 		}
@@ -186,9 +187,10 @@ func (h *halving) settle() bool {
 		if len(h.group) == settlers || len(h.blind) == 0 {
 			break
 		}
-		ords := h.points.Ordinals(int(c))
+		from := h.points.Ordinals(int(c))
+		ords := slices.Clone(from)
 		h.graftFrom(ords, h.mainland)
-		if c, ok := h.complete(ords); ok && !slices.Contains(h.group, c) {
+		if c, ok := h.complete(ords, from); ok && !slices.Contains(h.group, c) {
 			h.group = append(h.group, c)
 		}
 	}

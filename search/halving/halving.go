@@ -352,15 +352,14 @@ func (h *halving) askInside(p space.Progress) bool {
 	return len(h.batch) > 0
 }
 
-// tellInside tells the inner strategy the cheapest outcomes of its batch.
+// tellInside tells the inner strategy the cheapest outcomes of its batch, which the group is.
 func (h *halving) tellInside() {
 	if len(h.batch) == 0 {
 		return
 	}
 	outcomes := make([]space.Outcome, len(h.batch))
-	for i := range h.batch {
-		c, _ := h.points.Find(h.batch[i].Point)
-		v := h.viewAt(candidate(c))
+	for i, c := range h.group {
+		v := h.viewAt(c)
 		h.batch[i].Number = int(v.number)
 		outcomes[i] = space.Outcome{Status: v.status, Fidelity: h.batch[i].Fidelity}
 		if v.status == space.OK {
@@ -385,9 +384,10 @@ func (h *halving) candidate(p space.Point) candidate {
 	return h.added(candidate(i), fresh)
 }
 
-// complete returns the candidate of the point that space.Complete makes of a vector, and false where there is none.
-func (h *halving) complete(ords []int) (candidate, bool) {
-	i, fresh, ok := h.points.AddComplete(ords)
+// complete returns the candidate of the point that space.Complete makes of a vector, and false where there is none. from is the vector
+// of a point that it was made from.
+func (h *halving) complete(ords, from []int) (candidate, bool) {
+	i, fresh, ok := h.points.AddComplete(ords, from)
 	if !ok {
 		return 0, false
 	}
@@ -487,9 +487,10 @@ func (h *halving) shortlist() []candidate {
 			continue
 		}
 		for range grafts {
-			ords := p.Ordinals()
+			from := p.Ordinals()
+			ords := slices.Clone(from)
 			h.graft(ords)
-			if c, ok := h.complete(ords); ok && !slices.Contains(out, c) {
+			if c, ok := h.complete(ords, from); ok && !slices.Contains(out, c) {
 				out = append(out, c)
 			}
 		}
@@ -585,10 +586,11 @@ func (h *halving) neighbours() []candidate {
 	}
 	var out []candidate
 	for range children {
-		ords := h.points.Ordinals(int(h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))]))
+		from := h.points.Ordinals(int(h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))]))
+		ords := slices.Clone(from)
 		h.vary(ords)
 		for range neighbourTries {
-			if c, ok := h.complete(ords); ok && h.open(c) && !slices.Contains(out, c) {
+			if c, ok := h.complete(ords, from); ok && h.open(c) && !slices.Contains(out, c) {
 				out = append(out, c)
 				break
 			}
