@@ -259,10 +259,17 @@ func (s *Space) appendKey(b []byte, ords []int) []byte {
 		if len(b) > start {
 			b = append(b, ' ')
 		}
-		b = append(append(b, s.params[i].Name...), '=')
-		b = s.params[i].at(o).appendText(b)
+		b = s.appendPair(b, i, o)
 	}
 	return b
+}
+
+// appendPair appends name=value for an ordinal of a parameter.
+func (s *Space) appendPair(b []byte, i, ord int) []byte {
+	if pairs := s.written[i]; pairs != nil {
+		return append(b, pairs[ord]...)
+	}
+	return s.params[i].appendPair(b, ord)
 }
 
 // Parse returns the point with the given key, the inverse of Point.Key. The parameters may be in any order, and each active one

@@ -37,6 +37,8 @@ type Space struct {
 	packed   int   // PackedLen
 	defaults []int
 	read     []bool // by parameter: whether a condition or a constraint reads it
+	// written has, for each parameter with few values, what a key says of it, by its ordinal: name=value. It is nil for others.
+	written [][]string
 	// when has the condition of each parameter, nil where it is always active.
 	when        []*expr
 	constraints []*expr
@@ -125,6 +127,7 @@ func define(name string, params []Parameter, constraints []string, limits limits
 		s.index[p.Name] = i
 		s.sizes = append(s.sizes, normal.Len())
 		s.defaults = append(s.defaults, ord)
+		s.written = append(s.written, normal.pairs())
 	}
 	s.setPacked()
 	// Conditions are compiled once all names are known, so that the error for one that names a later parameter says so.
