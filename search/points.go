@@ -37,8 +37,10 @@ func (p *Points) Len() int { return p.n }
 // At returns point i.
 func (p *Points) At(i int) space.Point { return p.space.Unpack(p.Packed(i)) }
 
-// Ordinals returns those of point i, as [space.Point.Ordinals] does.
-func (p *Points) Ordinals(i int) []int { return p.space.UnpackOrdinals(p.Packed(i)) }
+// AppendOrdinals appends the ordinals of point i.
+func (p *Points) AppendOrdinals(ords []int, i int) []int {
+	return p.space.AppendUnpacked(ords, p.Packed(i))
+}
 
 // Packed returns the packed form of point i, which must not be changed.
 func (p *Points) Packed(i int) []byte {

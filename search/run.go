@@ -406,7 +406,7 @@ func (r *run) ask(p space.Progress) (*batch, error) {
 	if p.Evaluations > 0 && len(proposals) > p.Evaluations {
 		return nil, fmt.Errorf("search: the strategy asked for %d points where the budget allows %d", len(proposals), p.Evaluations)
 	}
-	b := &batch{outcomes: make([]space.Outcome, len(proposals))}
+	b := &batch{trials: make([]space.Trial, 0, len(proposals)), outcomes: make([]space.Outcome, len(proposals))}
 	for i, proposal := range proposals {
 		if proposal.Point.IsZero() {
 			return nil, fmt.Errorf("search: the strategy asked for an empty point in batch %d", r.batches)

@@ -85,16 +85,15 @@ func (s *Space) PackedMask(params []int) []byte {
 }
 
 // Unpack returns the point whose packed form is b. It panics where b has the wrong length.
-func (s *Space) Unpack(b []byte) Point { return Point{s, s.UnpackOrdinals(b)} }
+func (s *Space) Unpack(b []byte) Point { return Point{s, s.AppendUnpacked(make([]int, 0, len(s.widths)), b)} }
 
-// UnpackOrdinals returns the ordinals of that point, as Point.Ordinals does.
-func (s *Space) UnpackOrdinals(b []byte) []int {
+// AppendUnpacked appends the ordinals of that point.
+func (s *Space) AppendUnpacked(ords []int, b []byte) []int {
 	if len(b) != s.PackedLen() {
 		panic(fmt.Sprintf("space: Unpack of %d bytes: points of space %q take %d", len(b), s.name, s.PackedLen()))
 	}
-	ords := make([]int, len(s.widths))
 	held, n := uint64(0), 0 // bits that were read and not used
-	for i, w := range s.widths {
+	for _, w := range s.widths {
 		v := held
 		if n < w {
 			next := uint64(0)
@@ -112,7 +111,7 @@ func (s *Space) UnpackOrdinals(b []byte) []int {
 			held >>= w
 		}
 		n -= w
-		ords[i] = int(v&(1<<w-1)) - 1
+		ords = append(ords, int(v&(1<<w-1))-1)
 	}
 	return ords
 }

@@ -154,19 +154,18 @@ func (h *halving) luck(level int) float64 {
 // stepped returns points one step from where the climb is, now and then two or three, of which no score is known.
 func (h *halving) stepped() []candidate {
 	var out []candidate
-	at := h.points.Ordinals(int(h.climb.at))
-	ords := make([]int, len(at))
+	from, ords := h.vectors(h.climb.at)
 	for range steps * neighbourTries {
 		if len(out) == steps {
 			break
 		}
-		copy(ords, at)
+		copy(ords, from)
 		n := 1
 		for h.rng.Float64() < longer {
 			n++
 		}
 		h.code.KickAmong(ords, h.climb.free, n)
-		c, ok := h.complete(ords, at)
+		c, ok := h.complete(ords, from)
 		if ok && !h.scored(c, h.cfg.Levels) && !slices.ContainsFunc(out, func(o candidate) bool { return h.alike(c, o) }) {
 			out = append(out, c)
 		}
@@ -187,8 +186,7 @@ func (h *halving) settle() bool {
 		if len(h.group) == settlers || len(h.blind) == 0 {
 			break
 		}
-		from := h.points.Ordinals(int(c))
-		ords := slices.Clone(from)
+		from, ords := h.vectors(c)
 		h.graftFrom(ords, h.mainland)
 		if c, ok := h.complete(ords, from); ok && !slices.Contains(h.group, c) {
 			h.group = append(h.group, c)

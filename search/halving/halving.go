@@ -117,7 +117,9 @@ type halving struct {
 	views search.Column[view] // in the order in which they became known
 	seen  *search.Index       // of views, by what the cheapest score sees
 	mask  []byte              // of a packed point, what the cheapest score sees
-	sees  []byte              // memory for that of one point
+	sees  []byte              // memory of sight
+	from  []int               // memory of vectors
+	ords  []int
 	// waiting are the views that may be shortlisted: their cheapest score is right, and may be enough for a full score below the record.
 	waiting []int32
 
@@ -194,6 +196,13 @@ func (h *halving) cost(c candidate, level int) float64 {
 
 // point returns the point of a candidate.
 func (h *halving) point(c candidate) space.Point { return h.points.At(int(c)) }
+
+// vectors returns the ordinals of a candidate, and a copy to change. The next call overwrites both.
+func (h *halving) vectors(c candidate) (from, ords []int) {
+	h.from = h.points.AppendOrdinals(h.from[:0], int(c))
+	h.ords = append(h.ords[:0], h.from...)
+	return h.from, h.ords
+}
 
 // The constants that users cannot set. Like the defaults of Config, they were chosen by hand.
 const (
@@ -385,7 +394,7 @@ func (h *halving) candidate(p space.Point) candidate {
 }
 
 // complete returns the candidate of the point that space.Complete makes of a vector, and false where there is none. from is the vector
-// of a point that it was made from.
+// of a point that it was made from, or nil.
 func (h *halving) complete(ords, from []int) (candidate, bool) {
 	i, fresh, ok := h.points.AddComplete(ords, from)
 	if !ok {
@@ -487,10 +496,9 @@ func (h *halving) shortlist() []candidate {
 			continue
 		}
 		for range grafts {
-			from := p.Ordinals()
-			ords := slices.Clone(from)
+			ords := p.Ordinals()
 			h.graft(ords)
-			if c, ok := h.complete(ords, from); ok && !slices.Contains(out, c) {
+			if c, ok := h.complete(ords, nil); ok && !slices.Contains(out, c) {
 				out = append(out, c)
 			}
 		}
@@ -586,8 +594,7 @@ func (h *halving) neighbours() []candidate {
 	}
 	var out []candidate
 	for range children {
-		from := h.points.Ordinals(int(h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))]))
-		ords := slices.Clone(from)
+		from, ords := h.vectors(h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))])
 		h.vary(ords)
 		for range neighbourTries {
 			if c, ok := h.complete(ords, from); ok && h.open(c) && !slices.Contains(out, c) {
