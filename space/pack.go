@@ -85,7 +85,9 @@ func (s *Space) PackedMask(params []int) []byte {
 }
 
 // Unpack returns the point whose packed form is b. It panics where b has the wrong length.
-func (s *Space) Unpack(b []byte) Point { return Point{s, s.AppendUnpacked(make([]int, 0, len(s.widths)), b)} }
+func (s *Space) Unpack(b []byte) Point {
+	return Point{s, s.AppendUnpacked(make([]int, 0, len(s.widths)), b)}
+}
 
 // AppendUnpacked appends the ordinals of that point.
 func (s *Space) AppendUnpacked(ords []int, b []byte) []int {
