@@ -524,7 +524,7 @@ var added = map[string]string{
 
 	"results.create": "system", "results.begin": "system", "results.checkFree": "system", "results.acquireLock": "system",
 	"results.MadeHere": "origin", "results.stateKey": "origin", "results.OpenJournal": "system", "results.knownJSON": "json", "results.explainJSON": "json",
-	"results.checkOutcome": "outcome", "results.checkEnd": "journal", "results.checkSealedHeader": "journal", "results.cursor.members": "journal",
+	"results.checkOutcome": "outcome", "results.checkEnd": "journal", "results.checkSealedHeader": "journal", "results.cursor.member": "journal",
 	"results.cursor.name": "journal", "results.errDeleted": "journal", "results.errForm": "journal", "results.errRubbish": "journal",
 	"results.ledger.admit": "journal", "results.lineFormat.decodeShape": "journal", "results.openSummary": "journal", "results.scanner.take": "journal",
 	"results.sealedFormat.decode": "journal", "results.tooLong": "journal", "results.unknownFormat": "journal",

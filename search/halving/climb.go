@@ -39,13 +39,12 @@ func (h *halving) begin() bool {
 	h.climbed++
 	h.climb = climb{at: -1}
 	parent := h.point(h.elite[h.climbs%len(h.elite)])
+	from := parent.Ordinals()
 	h.climbs++
 	h.climb.starts = []candidate{h.candidate(parent)}
 	add := func(ords []int) {
-		if p, ok := h.space.Complete(ords); ok {
-			if c := h.candidate(p); !slices.Contains(h.climb.starts, c) {
-				h.climb.starts = append(h.climb.starts, c)
-			}
+		if c, ok := h.complete(ords, from); ok && !slices.Contains(h.climb.starts, c) {
+			h.climb.starts = append(h.climb.starts, c)
 		}
 	}
 	for _, i := range h.sighted {
@@ -155,21 +154,19 @@ func (h *halving) luck(level int) float64 {
 // stepped returns points one step from where the climb is, now and then two or three, of which no score is known.
 func (h *halving) stepped() []candidate {
 	var out []candidate
+	from, ords := h.vectors(h.climb.at)
 	for range steps * neighbourTries {
 		if len(out) == steps {
 			break
 		}
-		ords := h.point(h.climb.at).Ordinals()
+		copy(ords, from)
 		n := 1
 		for h.rng.Float64() < longer {
 			n++
 		}
 		h.code.KickAmong(ords, h.climb.free, n)
-		p, ok := h.space.Complete(ords)
-		if !ok {
-			continue
-		}
-		if c := h.candidate(p); !h.scored(c, h.cfg.Levels) && !slices.ContainsFunc(out, func(o candidate) bool { return h.alike(c, o) }) {
+		c, ok := h.complete(ords, from)
+		if ok && !h.scored(c, h.cfg.Levels) && !slices.ContainsFunc(out, func(o candidate) bool { return h.alike(c, o) }) {
 			out = append(out, c)
 		}
 	}
@@ -189,12 +186,10 @@ func (h *halving) settle() bool {
 		if len(h.group) == settlers || len(h.blind) == 0 {
 			break
 		}
-		ords := h.point(c).Ordinals()
+		from, ords := h.vectors(c)
 		h.graftFrom(ords, h.mainland)
-		if p, ok := h.space.Complete(ords); ok {
-			if c := h.candidate(p); !slices.Contains(h.group, c) {
-				h.group = append(h.group, c)
-			}
+		if c, ok := h.complete(ords, from); ok && !slices.Contains(h.group, c) {
+			h.group = append(h.group, c)
 		}
 	}
 	h.stage, h.level = narrowing, h.cfg.Levels-1
