@@ -422,74 +422,132 @@ func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
 	r.kind = anOutcome
 	e, o := &r.entry, &r.entry.Outcome
 	o.Status = space.OK
-	s := &shape{}
-	var point, metrics cursor // at their values; zero where there is no text
-	var pointed *shape
+	d := outcomeDecoder{format: f, record: r, shape: &shape{}}
 	var err error
 	e.Number, err = c.integer("n")
-	for name := range c.members(&err) {
-		switch name {
-		case "shape":
-			var n int
-			if n, err = c.integer(name); err == nil && (n < 0 || n >= len(f.shapes)) {
-				err = fmt.Errorf("field shape: %d is not declared", n)
-			}
-			if err == nil {
-				s = &f.shapes[n]
-			}
-		case "p":
-			point, pointed = *c, s
-			e.Key, err = someKey, c.count(name, len(s.params), "parameters")
-		case "key":
-			point = cursor{}
-			e.Key, err = c.str(name)
-		case "status":
-			var text string
-			if text, err = c.str(name); err == nil {
-				o.Status, err = space.ParseStatus(text)
-			}
-		case "cost":
-			o.Cost, err = c.float(name)
-		case "metrics":
-			s = &shape{params: s.params, parts: s.parts}
-			err = c.list(name, func() error {
-				text, err := c.str(name)
-				s.metrics = append(s.metrics, text)
-				return err
-			})
-		case "m":
-			metrics = *c
-			r.metrics, err = s.metrics, c.count(name, len(s.metrics), "names")
-		case "fidelity":
-			o.Fidelity, err = c.integer(name)
-		case "reason":
-			o.Reason, err = c.str(name)
-		case "by":
-			o.By, err = c.str(name)
-		case "s":
-			o.Seconds, err = c.float(name)
-		case "t":
-			e.Elapsed, err = c.float(name)
-		default:
-			return unknownField(name)
+	for err == nil && c.at < len(c.text) {
+		var name []byte
+		if name, err = c.member(); err == nil {
+			err = d.member(c, name)
 		}
 	}
 	if err != nil || f.whole != nil && !f.whole(e) {
 		return err
 	}
-	if point.text != nil {
-		if err := f.decodePoint(&point, pointed); err != nil {
-			return err
+	return d.rest()
+}
+
+// outcomeDecoder decodes the members of an outcome. The values of a point and of metrics are only counted where it is not known yet whether
+// the outcome is decoded completely, or something is wrong with them.
+type outcomeDecoder struct {
+	format         *lineFormat
+	record         *record
+	shape          *shape
+	point, metrics cursor // at values that were counted; zero where there are none
+	pointed        *shape // of point
+}
+
+// member decodes the value of a member.
+func (d *outcomeDecoder) member(c *cursor, name []byte) (err error) {
+	e := &d.record.entry
+	o := &e.Outcome
+	switch string(name) {
+	case "shape":
+		var n int
+		if n, err = c.integer("shape"); err == nil && (n < 0 || n >= len(d.format.shapes)) {
+			err = fmt.Errorf("field shape: %d is not declared", n)
 		}
-		e.Key = string(f.key)
-	}
-	if metrics.text != nil {
-		o.Metrics = make([]space.Metric, 0, len(r.metrics))
-		err = metrics.list("m", func() error {
-			v, err := metrics.float("m")
-			o.Metrics = append(o.Metrics, space.Metric{Name: r.metrics[len(o.Metrics)], Value: v})
+		if err == nil {
+			d.shape = &d.format.shapes[n]
+		}
+	case "p":
+		err = d.values(c)
+	case "key":
+		d.point = cursor{}
+		e.Key, err = c.str("key")
+	case "status":
+		var text string
+		if text, err = c.str("status"); err == nil {
+			o.Status, err = space.ParseStatus(text)
+		}
+	case "cost":
+		o.Cost, err = c.float("cost")
+	case "metrics":
+		d.shape = &shape{params: d.shape.params, parts: d.shape.parts}
+		err = c.list("metrics", func() error {
+			text, err := c.str("metrics")
+			d.shape.metrics = append(d.shape.metrics, text)
 			return err
 		})
+	case "m":
+		err = d.numbers(c)
+	case "fidelity":
+		o.Fidelity, err = c.integer("fidelity")
+	case "reason":
+		o.Reason, err = c.str("reason")
+	case "by":
+		o.By, err = c.str("by")
+	case "s":
+		o.Seconds, err = c.float("s")
+	case "t":
+		e.Elapsed, err = c.float("t")
+	default:
+		return unknownField(string(name))
+	}
+	return err
+}
+
+// values decodes the values of a point, or counts them.
+func (d *outcomeDecoder) values(c *cursor) error {
+	from, e := *c, &d.record.entry
+	if d.format.whole == nil && len(d.shape.parts) > 0 && d.format.decodePoint(c, d.shape) == nil && c.take(']') {
+		d.point, e.Key = cursor{}, string(d.format.key)
+		return nil
+	}
+	*c = from
+	d.point, d.pointed = from, d.shape
+	e.Key = someKey
+	return c.count("p", len(d.shape.params), "parameters")
+}
+
+// numbers decodes the values of metrics, or counts them.
+func (d *outcomeDecoder) numbers(c *cursor) error {
+	from, r := *c, d.record
+	r.metrics = d.shape.metrics
+	if d.format.whole == nil && len(r.metrics) > 0 && c.take('[') {
+		out := make([]space.Metric, len(r.metrics))
+		for k, name := range r.metrics {
+			v, err := c.float("m")
+			if end := k+1 == len(out); err != nil || end && !c.take(']') || !end && !c.take(',') {
+				break
+			} else if out[k] = (space.Metric{Name: name, Value: v}); end {
+				d.metrics, r.entry.Outcome.Metrics = cursor{}, out
+				return nil
+			}
+		}
+	}
+	*c = from
+	d.metrics = from
+	return c.count("m", len(r.metrics), "names")
+}
+
+// rest decodes what was only counted.
+func (d *outcomeDecoder) rest() (err error) {
+	r := d.record
+	if d.point.text != nil {
+		if err := d.format.decodePoint(&d.point, d.pointed); err != nil {
+			return err
+		}
+		r.entry.Key = string(d.format.key)
+	}
+	if d.metrics.text != nil {
+		out := make([]space.Metric, 0, len(r.metrics))
+		err = d.metrics.list("m", func() error {
+			v, err := d.metrics.float("m")
+			out = append(out, space.Metric{Name: r.metrics[len(out)], Value: v})
+			return err
+		})
+		r.entry.Outcome.Metrics = out
 	}
 	return err
 }
@@ -573,18 +631,24 @@ func (c *cursor) members(err *error) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for *err == nil && c.at < len(c.text) {
 			var name []byte
-			if !c.take(',') {
-				*err = fmt.Errorf("%w, at byte %d", errForm, c.at+1)
-			} else if name, *err = c.name(); *err == nil && !yield(memberName(name)) {
+			if name, *err = c.member(); *err == nil && !yield(memberName(name)) {
 				return
 			}
 		}
 	}
 }
 
-// memberName converts a name to a string, without an allocation for known names.
+// member reads up to the value of the next member, and returns its name.
+func (c *cursor) member() ([]byte, error) {
+	if !c.take(',') {
+		return nil, fmt.Errorf("%w, at byte %d", errForm, c.at+1)
+	}
+	return c.name()
+}
+
+// memberName converts a name to a string, without an allocation for those of a batch.
 func memberName(name []byte) string {
-	for _, known := range [...]string{"p", "m", "s", "t", "cost", "shape", "fidelity", "status", "reason", "count", "left", "evaluations"} {
+	for _, known := range [...]string{"count", "left", "evaluations"} {
 		if string(name) == known {
 			return known
 		}

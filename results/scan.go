@@ -25,12 +25,12 @@ type scanner struct {
 	tally   tally   // of the outcomes that were read
 	metrics nameSet // the names of theirs
 
-	line, torn []byte
-	number     int   // of the line that was read last
-	damaged    int   // the first damaged line; 0 for none
-	lines      int   // records
-	valid      int64 // bytes of them
-	total      int64 // bytes read
+	line, torn []byte // memory for a long line, and a line without an end
+	number     int    // of the line that was read last
+	damaged    int    // the first damaged line; 0 for none
+	lines      int    // records
+	valid      int64  // bytes of them
+	total      int64  // bytes read
 }
 
 // newScanner reads a journal. Its errors name the file where r has a Name method, as *os.File has.
@@ -50,8 +50,7 @@ func (s *scanner) recovery() Recovery {
 func (s *scanner) next(r *record) error {
 	for {
 		s.number++
-		line, n, err := readLine(s.from, s.line[:0])
-		s.line = line[:0]
+		line, n, err := readLine(s.from, &s.line)
 		if err != nil && err != io.EOF {
 			return &LineError{s.name, s.number, err}
 		}
@@ -142,12 +141,17 @@ const mostRubbish = 4 * maxLine
 
 var errRubbish = fmt.Errorf("there is no end of a line in %s", files.Size(mostRubbish))
 
-// readLine appends the next line to buf, without its newline, and returns the number of bytes read. For a last line without a
-// newline it returns io.EOF as well. Of a line that is too long it returns only the length, so that it cannot be taken for a
-// record.
-func readLine(r *bufio.Reader, buf []byte) (line []byte, n int64, err error) {
+// readLine returns the next line, without its newline, and the number of bytes read. The line is valid until the next call; memory
+// holds one that is longer than the buffer of the reader. For a last line without a newline it returns io.EOF as well. Of a line that
+// is too long it returns only the length, so that it cannot be taken for a record.
+func readLine(r *bufio.Reader, memory *[]byte) (line []byte, n int64, err error) {
+	buf := (*memory)[:0]
+	defer func() { *memory = buf }()
 	for {
 		part, err := r.ReadSlice('\n')
+		if err == nil && n == 0 && len(part) <= maxLine {
+			return part[:len(part)-1], int64(len(part)), nil // as nearly all are
+		}
 		n += int64(len(part))
 		if n <= maxLine {
 			buf = append(buf, part...)
@@ -227,6 +231,9 @@ func (s *scanner) shapes() []shape {
 	return nil
 }
 
+// mostAtOnce bounds the outcomes that memory is allocated for before they are read: a damaged file may ask for any number.
+const mostAtOnce = 256
+
 // rounds yields the batches of a journal with their outcomes. A batch is yielded when all its outcomes are read, or when the
 // journal has ended, so that usually no more than one is held in memory.
 func (s *scanner) rounds() iter.Seq2[space.Round, error] {
@@ -257,7 +264,7 @@ func (s *scanner) rounds() iter.Seq2[space.Round, error] {
 			}
 			switch r.kind {
 			case aBatch:
-				held = append(held, space.Round{Batch: r.batch})
+				held = append(held, space.Round{Batch: r.batch, Entries: make([]space.Entry, 0, min(r.batch.Count, mostAtOnce))})
 			case anOutcome:
 				// It is nearly always the last one: the batch before it is told.
 				i := len(held) - 1

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"hash/maphash"
 
 	"tune/space"
@@ -17,13 +16,15 @@ type Points struct {
 	// packed holds the points, chunkLen in a chunk.
 	packed [][]byte
 	index  *Index
-	buf    []byte
+	// Memory that calls share.
+	buf  []byte
+	ords []int
 }
 
 // NewPoints returns an empty set.
 func NewPoints(s *space.Space) *Points {
 	p := &Points{space: s, width: s.PackedLen()}
-	p.index = NewIndex(func(x *Index, i int) uint64 { return x.Hash(p.bytes(i)) })
+	p.index = NewIndex(func(x *Index, i int) uint64 { return x.Hash(p.Packed(i)) })
 	return p
 }
 
@@ -34,29 +35,53 @@ const chunkLen = 1 << 12
 func (p *Points) Len() int { return p.n }
 
 // At returns point i.
-func (p *Points) At(i int) space.Point { return p.space.Unpack(p.bytes(i)) }
+func (p *Points) At(i int) space.Point { return p.space.Unpack(p.Packed(i)) }
 
-func (p *Points) bytes(i int) []byte {
+// AppendOrdinals appends the ordinals of point i.
+func (p *Points) AppendOrdinals(ords []int, i int) []int {
+	return p.space.AppendUnpacked(ords, p.Packed(i))
+}
+
+// Packed returns the packed form of point i, which must not be changed.
+func (p *Points) Packed(i int) []byte {
 	at := i % chunkLen * p.width
 	return p.packed[i/chunkLen][at : at+p.width]
 }
 
 // Find returns the number of a point, and whether it is in the set.
 func (p *Points) Find(q space.Point) (int, bool) {
-	i, ok, _ := p.find(q)
+	p.buf = q.AppendPacked(p.buf[:0])
+	i, ok, _ := p.look()
 	return i, ok
 }
 
-func (p *Points) find(q space.Point) (i int, ok bool, hash uint64) {
-	p.buf = q.AppendPacked(p.buf[:0])
+// look finds the point whose packed form is in buf.
+func (p *Points) look() (i int, ok bool, hash uint64) {
 	hash = p.index.Hash(p.buf)
-	i, ok = p.index.Find(hash, func(i int) bool { return bytes.Equal(p.bytes(i), p.buf) })
+	i, ok = p.index.Find(hash, func(i int) bool { return string(p.Packed(i)) == string(p.buf) })
 	return i, ok, hash
 }
 
 // Add returns the number of a point, and whether it is new.
 func (p *Points) Add(q space.Point) (i int, fresh bool) {
-	i, ok, hash := p.find(q)
+	p.buf = q.AppendPacked(p.buf[:0])
+	return p.add()
+}
+
+// AddComplete is Add for the point that [space.Space.Complete] makes of some ordinals. ok is false where there is none. from is as in
+// [space.Space.AppendComplete].
+func (p *Points) AddComplete(ords, from []int) (i int, fresh, ok bool) {
+	p.ords = append(p.ords[:0], ords...)
+	if p.buf, ok = p.space.AppendComplete(p.buf[:0], p.ords, from); !ok {
+		return 0, false, false
+	}
+	i, fresh = p.add()
+	return i, fresh, true
+}
+
+// add adds the point whose packed form is in buf, where it is new.
+func (p *Points) add() (i int, fresh bool) {
+	i, ok, hash := p.look()
 	if ok {
 		return i, false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tune/space"
@@ -35,7 +36,12 @@ func TestPoints(t *testing.T) {
 			if i, ok := points.Find(p); ok != known || ok && i != want {
 				t.Fatalf("%s is found as %d, %t; want %d, %t", p, i, ok, want, known)
 			}
-			i, fresh := points.Add(p)
+			i, fresh := 0, false
+			if rng.IntN(2) == 0 {
+				i, fresh = points.Add(p)
+			} else if i, fresh, _ = points.AddComplete(p.Ordinals(), nil); !slices.Equal(points.AppendOrdinals(nil, i), p.Ordinals()) {
+				t.Fatalf("point %d has the ordinals %v, want %v", i, points.AppendOrdinals(nil, i), p.Ordinals())
+			}
 			if fresh == known {
 				t.Fatalf("%s is new: %t", p, fresh)
 			}
@@ -46,6 +52,9 @@ func TestPoints(t *testing.T) {
 			if i != want || points.At(i).Key() != p.Key() {
 				t.Fatalf("%s has the number %d, want %d; that is %s", p, i, want, points.At(i))
 			}
+		}
+		if i, _, ok := points.AddComplete([]int{0, 0, 0, 0, 0, 0, 0, 0, 7}, nil); ok {
+			t.Errorf("ordinals that are no point have the number %d", i)
 		}
 		if points.Len() != len(numbers) {
 			t.Errorf("%d points, want %d", points.Len(), len(numbers))

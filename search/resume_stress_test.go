@@ -5,4 +5,4 @@ package search_test
 import "testing"
 
 // TestResumeStress is TestResume with many more cuts.
-func TestResumeStress(t *testing.T) { testResume(t, 400) }
+func TestResumeStress(t *testing.T) { testResume(t, 400, false) }

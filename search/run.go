@@ -406,7 +406,7 @@ func (r *run) ask(p space.Progress) (*batch, error) {
 	if p.Evaluations > 0 && len(proposals) > p.Evaluations {
 		return nil, fmt.Errorf("search: the strategy asked for %d points where the budget allows %d", len(proposals), p.Evaluations)
 	}
-	b := &batch{outcomes: make([]space.Outcome, len(proposals))}
+	b := &batch{trials: make([]space.Trial, 0, len(proposals)), outcomes: make([]space.Outcome, len(proposals))}
 	for i, proposal := range proposals {
 		if proposal.Point.IsZero() {
 			return nil, fmt.Errorf("search: the strategy asked for an empty point in batch %d", r.batches)
@@ -446,16 +446,16 @@ func (b *batch) compare(past space.Round) (int, error) {
 	if len(b.trials) != want.Count {
 		return 0, fmt.Errorf("search: batch %d asks for %d points, but %d were recorded: the strategy, its settings or the space have changed", want.Number, len(b.trials), want.Count)
 	}
-	var key []byte
-	for known, e := range past.Entries {
+	for known := range past.Entries {
+		e := &past.Entries[known]
 		k := e.Number - b.trials[0].Number
 		if k < 0 || k >= len(b.trials) {
 			return known, fmt.Errorf("search: trial %d is recorded in batch %d, which has the trials from %d on", e.Number, want.Number, b.trials[0].Number)
 		}
 		t := b.trials[k]
-		if key = t.Point.AppendKey(key[:0]); string(key) != e.Key || t.Fidelity != e.Outcome.Fidelity {
+		if !t.Point.HasKey(e.Key) || t.Fidelity != e.Outcome.Fidelity {
 			return known, fmt.Errorf("search: trial %d asks for %q at fidelity %d, but %q at %d was recorded: the strategy, its settings or the space have changed",
-				t.Number, key, t.Fidelity, e.Key, e.Outcome.Fidelity)
+				t.Number, t.Point.Key(), t.Fidelity, e.Key, e.Outcome.Fidelity)
 		}
 		b.outcomes[k] = e.Outcome
 		b.elapsed = max(b.elapsed, space.Duration(e.Elapsed))

@@ -104,7 +104,46 @@ func (s *scope) compile(src string, visible int) (*expr, error) {
 		e.reads = append(e.reads, i)
 	}
 	slices.Sort(e.reads)
+	e.tabulate()
 	return e, nil
+}
+
+// mostCases bounds the table of an expression.
+const mostCases = 512
+
+// tabulate makes evaluating e a look into a table, where the parameters that it reads have few combinations of ordinals, -1 included.
+func (e *expr) tabulate() {
+	strides, cases, width := make([]int, len(e.reads)), 1, e.last()+1
+	for k, i := range e.reads {
+		n := e.scope.params[i].Len() + 1
+		if n > mostCases/cases {
+			return
+		}
+		strides[k] = cases
+		cases *= n
+	}
+	if width == 0 {
+		return
+	}
+	table, ords := make([]truth, cases), make([]int, width)
+	for at := range table {
+		for k, i := range e.reads {
+			ords[i] = at/strides[k]%(e.scope.params[i].Len()+1) - 1
+		}
+		table[at] = e.eval(ords)
+	}
+	reads, first := e.reads, e.reads[0]
+	if len(reads) == 1 {
+		e.eval = func(ords []int) truth { return table[ords[first]+1] }
+		return
+	}
+	e.eval = func(ords []int) truth {
+		at := 0
+		for k, i := range reads {
+			at += (ords[i] + 1) * strides[k]
+		}
+		return table[at]
+	}
 }
 
 // conjuncts splits a constraint at its ands. The constraint is broken exactly where one of the parts is, because and stops at the
@@ -140,6 +179,7 @@ func (e *expr) conjuncts() []*expr {
 			}
 			continue
 		}
+		part.tabulate()
 		out = append(out, part.conjuncts()...)
 	}
 	return out

@@ -131,22 +131,31 @@ func (s *Space) Complete(ords []int) (Point, bool) {
 }
 
 func (s *Space) complete(ords []int) ([]int, bool) {
-	if len(ords) != len(s.params) {
+	if !s.within(ords) {
 		return nil, false
+	}
+	t := settler{s: s, want: ords, ords: make([]int, len(ords))}
+	return t.ords, t.from(0)
+}
+
+// within reports whether there is an ordinal for each parameter, and none is past the end of its domain.
+func (s *Space) within(ords []int) bool {
+	if len(ords) != len(s.sizes) {
+		return false
 	}
 	for i, o := range ords {
 		if o >= s.sizes[i] {
-			return nil, false
+			return false
 		}
 	}
-	t := &settler{s: s, want: ords, ords: make([]int, len(ords))}
-	return t.ords, t.from(0)
+	return true
 }
 
 // settler finds values for the parameters that want leaves open.
 type settler struct {
 	s    *Space
 	want []int // the ordinals to keep; negative ones are open
+	// ords is what was determined. It may be the memory of want where tries is 0: then no ordinal of want is needed again.
 	ords []int
 	// tries is how many values other than defaults may be tried.
 	tries int
@@ -250,10 +259,17 @@ func (s *Space) appendKey(b []byte, ords []int) []byte {
 		if len(b) > start {
 			b = append(b, ' ')
 		}
-		b = append(append(b, s.params[i].Name...), '=')
-		b = s.params[i].at(o).appendText(b)
+		b = s.appendPair(b, i, o)
 	}
 	return b
+}
+
+// appendPair appends name=value for an ordinal of a parameter.
+func (s *Space) appendPair(b []byte, i, ord int) []byte {
+	if pairs := s.written[i]; pairs != nil {
+		return append(b, pairs[ord]...)
+	}
+	return s.params[i].appendPair(b, ord)
 }
 
 // Parse returns the point with the given key, the inverse of Point.Key. The parameters may be in any order, and each active one

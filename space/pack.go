@@ -1,8 +1,10 @@
 package space
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // PackedLen returns the length in bytes of a packed point: the bits for the ordinals of all parameters, rounded up.
@@ -23,49 +25,95 @@ func packedBits(values int) int { return bits.Len(uint(values)) }
 
 // AppendPacked appends the point in its shortest form: Space.PackedLen bytes, which Space.Unpack converts back. Two points of a
 // space are equal if and only if these bytes are equal.
-func (p Point) AppendPacked(b []byte) []byte {
-	held, n := uint64(0), 0 // bits that do not fill a byte yet
-	for i, o := range p.ords {
-		w := p.space.widths[i]
-		v := uint64(o + 1)
-		if n+w > 64 { // at most 7 bits are pending
-			b = append(b, byte(held|v<<n))
-			held, v, w, n = v>>(8-n), 0, w-(8-n), 0
-		}
+func (p Point) AppendPacked(b []byte) []byte { return p.space.appendPacked(b, p.ords) }
+
+func (s *Space) appendPacked(b []byte, ords []int) []byte {
+	held, n := uint64(0), 0 // bits that do not fill eight bytes yet
+	for i, w := range s.widths {
+		v := uint64(ords[i] + 1)
 		held |= v << n
-		for n += w; n >= 8; n -= 8 {
-			b = append(b, byte(held))
-			held >>= 8
+		if n += w; n >= 64 {
+			b = binary.LittleEndian.AppendUint64(b, held)
+			n -= 64
+			held = v >> (w - n)
 		}
 	}
-	if n > 0 {
+	for ; n > 0; n -= 8 {
 		b = append(b, byte(held))
+		held >>= 8
 	}
 	return b
 }
 
+// AppendComplete appends the packed form of the point that Complete makes of some ordinals, and allocates nothing else. The ordinals change,
+// even where it returns false. from are the ordinals of a point that most of them are those of, which saves time; nil for none.
+func (s *Space) AppendComplete(b []byte, ords, from []int) ([]byte, bool) {
+	if from == nil || !s.moved(from, ords) {
+		if !s.within(ords) {
+			return b, false
+		}
+		if t := (settler{s: s, want: ords, ords: ords}); !t.from(0) {
+			return b, false
+		}
+	}
+	return s.appendPacked(b, ords), true
+}
+
+// moved reports whether some ordinals are a point because they differ from one only in values that nothing depends on.
+func (s *Space) moved(from, ords []int) bool {
+	if s.listed || len(ords) != len(from) {
+		return false
+	}
+	for i, o := range ords {
+		if was := from[i]; o != was && (s.read[i] || was < 0 || o < 0 || o >= s.sizes[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// PackedMask returns PackedLen bytes in which the bits are set that hold the ordinals of the given parameters in a packed point.
+func (s *Space) PackedMask(params []int) []byte {
+	mask, at := make([]byte, s.packed), 0
+	for i, w := range s.widths {
+		for bit := at; bit < at+w && slices.Contains(params, i); bit++ {
+			mask[bit/8] |= 1 << (bit % 8)
+		}
+		at += w
+	}
+	return mask
+}
+
 // Unpack returns the point whose packed form is b. It panics where b has the wrong length.
 func (s *Space) Unpack(b []byte) Point {
+	return Point{s, s.AppendUnpacked(make([]int, 0, len(s.widths)), b)}
+}
+
+// AppendUnpacked appends the ordinals of that point.
+func (s *Space) AppendUnpacked(ords []int, b []byte) []int {
 	if len(b) != s.PackedLen() {
 		panic(fmt.Sprintf("space: Unpack of %d bytes: points of space %q take %d", len(b), s.name, s.PackedLen()))
 	}
-	ords := make([]int, len(s.widths))
-	held, n, at := uint64(0), 0, 0 // bits that were read and not used, and how many bytes were read
-	for i, w := range s.widths {
-		for n < w && n <= 56 {
-			held |= uint64(b[at]) << n
-			n, at = n+8, at+1
-		}
+	held, n := uint64(0), 0 // bits that were read and not used
+	for _, w := range s.widths {
 		v := held
-		if n < w { // some bits of the next byte; n is above 56
-			next := uint64(b[at])
-			at++
+		if n < w {
+			next := uint64(0)
+			if len(b) >= 8 {
+				next, b = binary.LittleEndian.Uint64(b), b[8:]
+			} else {
+				for k, last := range b {
+					next |= uint64(last) << (8 * k)
+				}
+			}
 			v |= next << n
-			held, n = next>>(w-n), n+8-w
+			held = next >> (w - n)
+			n += 64
 		} else {
-			held, n = held>>w, n-w
+			held >>= w
 		}
-		ords[i] = int(v&(1<<w-1)) - 1
+		n -= w
+		ords = append(ords, int(v&(1<<w-1))-1)
 	}
-	return Point{s, ords}
+	return ords
 }

@@ -36,10 +36,26 @@ func TestPackedPointsReadBack(t *testing.T) {
 			if q := s.Unpack(packed); !q.Equal(p) || len(packed) != s.PackedLen() {
 				t.Fatalf("%s packs into %x, and reads back as %s", p, packed, q)
 			}
+			if key := p.Key(); !p.HasKey(key) || p.HasKey(key+"0") || p.HasKey("p1=-1"+key) {
+				t.Fatalf("%s is not told from other keys", key)
+			}
 			if key, twice := seen[string(packed)]; twice && key != p.Key() {
 				t.Fatalf("%s and %s are packed alike", key, p)
 			}
 			seen[string(packed)] = p.Key()
+			// A mask keeps of two points what tells their values of the given parameters apart.
+			q, err := s.Sample(rng)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := rng.IntN(len(params))
+			other, mask, alike := q.AppendPacked(nil), s.PackedMask([]int{i}), true
+			for k, bits := range mask {
+				alike = alike && packed[k]&bits == other[k]&bits
+			}
+			if alike != (p.Ordinal(i) == q.Ordinal(i)) {
+				t.Fatalf("the mask %x of p%d takes %s and %s for alike: %t", mask, i+1, p, q, alike)
+			}
 		}
 	})
 }

@@ -320,6 +320,27 @@ func (p *Parameter) texts() []string {
 	return out
 }
 
+// mostPairs is how many values a parameter may have for the texts of its values to be kept.
+const mostPairs = 64
+
+// pairs returns name=value for each value, or nil where there are many.
+func (p *Parameter) pairs() []string {
+	n := p.Len()
+	if n > mostPairs {
+		return nil
+	}
+	out := make([]string, n)
+	for i := range out {
+		out[i] = string(p.appendPair(nil, i))
+	}
+	return out
+}
+
+// appendPair appends name=value, as in keys.
+func (p *Parameter) appendPair(b []byte, ord int) []byte {
+	return p.at(ord).appendText(append(append(b, p.Name...), '='))
+}
+
 // Domain describes the domain in a few words, such as "1..32", "0..64 step 4", "8..128 (powers of two)"
 // or "kind, lane, diagonal". Long lists are cut.
 func (p Parameter) Domain() string {

@@ -40,6 +40,40 @@ func (p Point) AppendKey(b []byte) []byte {
 	return p.space.appendKey(b, p.ords)
 }
 
+// HasKey reports whether a text is Key, without making that.
+func (p Point) HasKey(key string) bool {
+	if p.space == nil {
+		return key == ""
+	}
+	var memory [64]byte
+	begun := false
+	for i, o := range p.ords {
+		if o < 0 {
+			continue
+		}
+		if begun && (key == "" || key[0] != ' ') {
+			return false
+		} else if begun {
+			key = key[1:]
+		}
+		begun = true
+		n := 0
+		if pairs := p.space.written[i]; pairs != nil {
+			if !strings.HasPrefix(key, pairs[o]) {
+				return false
+			}
+			n = len(pairs[o])
+		} else {
+			pair := p.space.params[i].appendPair(memory[:0], o)
+			if n = len(pair); len(key) < n || key[:n] != string(pair) {
+				return false
+			}
+		}
+		key = key[n:]
+	}
+	return key == ""
+}
+
 // String is Key.
 func (p Point) String() string { return p.Key() }
 

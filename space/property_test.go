@@ -112,7 +112,45 @@ func TestPointForms(t *testing.T) {
 		if q, ok := s.Complete(p.Ordinals()); !ok || !q.Equal(p) {
 			t.Fatalf("Complete(%v) = %v, %t", p, q, ok)
 		}
+		for _, ords := range points {
+			q := Point{s, ords}
+			if q.HasKey(p.Key()) != q.Equal(p) || q.HasKey(p.Key()+" ") || q.HasKey(q.Key()[:len(q.Key())-1]) {
+				t.Fatalf("%v does not tell its own key from %q", q, p.Key())
+			}
+		}
 	})
+}
+
+// AppendComplete packs what Complete returns, also where it starts from a point that is near.
+func TestAppendComplete(t *testing.T) {
+	near, far := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		s, points := drawSpace(t)
+		if s == nil {
+			return
+		}
+		from := rapid.SampledFrom(points).Draw(t, "from")
+		ords := slices.Clone(from)
+		for range rapid.IntRange(0, 2).Draw(t, "changes") {
+			i := rapid.IntRange(0, len(ords)-1).Draw(t, "parameter")
+			ords[i] = rapid.IntRange(-1, s.sizes[i]).Draw(t, "ordinal")
+		}
+		if s.moved(from, ords) {
+			near++
+		} else {
+			far++
+		}
+		want, ok := s.Complete(ords)
+		for _, base := range [][]int{nil, from} {
+			packed, got := s.AppendComplete([]byte("x"), slices.Clone(ords), base)
+			if got != ok || ok && string(packed) != "x"+string(want.AppendPacked(nil)) || !ok && string(packed) != "x" {
+				t.Fatalf("AppendComplete(%v, %v) is %x, %t; want %v, %t", ords, base, packed, got, want, ok)
+			}
+		}
+	})
+	if near == 0 || far == 0 {
+		t.Errorf("%d vectors were near a point, %d were not", near, far)
+	}
 }
 
 // TestOrdinals gives FromOrdinals, Complete and Explain every tuple of ordinals.

@@ -36,6 +36,11 @@ func TestFromRows(t *testing.T) {
 		if n, ok := s.Len(); !ok || n != uint64(len(rows)) {
 			t.Fatalf("%d points, %v; want %d", n, ok, len(rows))
 		}
+		for _, ords := range all { // also those that differ from a row in one value
+			if _, ok := s.AppendComplete(nil, slices.Clone(ords), rows[0]); ok != slices.ContainsFunc(rows, func(row []int) bool { return slices.Equal(row, ords) }) {
+				t.Fatalf("%v is completed: %t", ords, ok)
+			}
+		}
 		at := 0
 		for p := range s.All() {
 			if !slices.Equal(p.ords, want[at]) || !slices.Equal(s.At(uint64(at)).ords, want[at]) {

@@ -36,6 +36,9 @@ type Space struct {
 	widths   []int // by parameter: packedBits
 	packed   int   // PackedLen
 	defaults []int
+	read     []bool // by parameter: whether a condition or a constraint reads it
+	// written has, for each parameter with few values, what a key says of it, by its ordinal: name=value. It is nil for others.
+	written [][]string
 	// when has the condition of each parameter, nil where it is always active.
 	when        []*expr
 	constraints []*expr
@@ -124,6 +127,7 @@ func define(name string, params []Parameter, constraints []string, limits limits
 		s.index[p.Name] = i
 		s.sizes = append(s.sizes, normal.Len())
 		s.defaults = append(s.defaults, ord)
+		s.written = append(s.written, normal.pairs())
 	}
 	s.setPacked()
 	// Conditions are compiled once all names are known, so that the error for one that names a later parameter says so.
@@ -151,6 +155,14 @@ func define(name string, params []Parameter, constraints []string, limits limits
 		}
 		for _, part := range e.conjuncts() {
 			s.byLast[part.last()] = append(s.byLast[part.last()], &check{expr: part, owner: -1, last: part.last(), constraint: i})
+		}
+	}
+	s.read = make([]bool, n)
+	for _, e := range slices.Concat(s.when, s.constraints) {
+		if e != nil {
+			for _, i := range e.reads {
+				s.read[i] = true
+			}
 		}
 	}
 	s.fingerprint = s.digest()

@@ -34,8 +34,8 @@ func (a *app) libraryCommand() *cobra.Command {
 		Long: `library makes a C library of a kernel that programs call with many shapes. The file lists the shapes, or ranges or a log of calls.
 
 Some of the shapes are searched. Their winners are measured in turns at all training shapes, the few with the least regret are
-chosen, and a decision tree over the shape picks one of them in each call. Regret is how much slower a choice is than the best
-variant. The certificate says what the regret is at shapes that played no part in the choice, each measured in pairs.
+chosen, and a decision tree over the shape, or their predicted costs, pick one of them in each call. Regret is how much slower a choice
+is than the best variant. The certificate says what the regret is at shapes that played no part in the choice, each measured in pairs.
 
 The folder of the library holds a header, the sources, a Makefile, a self-test and a benchmark, and README.md says how to link it.
 All that was measured stands in its folder tuning: the same command continues a library that was interrupted, and a longer --budget
@@ -171,9 +171,13 @@ func (a *app) showLibrary(r *library.Report, asJSON bool) error {
 			proof = fmt.Sprintf("no choice of as many has less than %s", share(f.Bound))
 		}
 		if f.Measured < f.Planned {
-			fmt.Fprintf(a.stdout, "note       only %d of %d training shapes are measured, so that the tree knows little: the same command with a longer --budget measures the others\n", f.Measured, f.Planned)
+			fmt.Fprintf(a.stdout, "note       only %d of %d training shapes are measured, so that the choice knows little: the same command with a longer --budget measures the others\n", f.Measured, f.Planned)
 		}
-		fmt.Fprintf(a.stdout, "training   %d shapes: regret %s with the best of them at each (%s), %s by the tree\n", f.Measured, share(f.Training), proof, share(f.TreeRegret))
+		by := "the tree"
+		if f.Predicted {
+			by = "predicted costs"
+		}
+		fmt.Fprintf(a.stdout, "training   %d shapes: regret %s with the best of them at each (%s), %s by %s\n", f.Measured, share(f.Training), proof, share(f.TreeRegret), by)
 		if f.Plain > 0 {
 			fmt.Fprintf(a.stdout, "note       at %s of them the plain form runs, because a constraint of the kernel leaves out the variant: more representatives near them find one\n", plain.Count(f.Plain, "shape"))
 		}

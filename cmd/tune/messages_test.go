@@ -503,7 +503,7 @@ var added = map[string]string{
 
 	"kernels/gguf.fault":            "byte",
 	"kernels/library.Library.check": "function", "kernels/library.Function.check": "function", "kernels/library.Function.checkPlain": "function",
-	"kernels/library.Function.checkLinkage": "function", "kernels/library.Function.checkTree": "function", "kernels/library.checkSource": "function",
+	"kernels/library.Function.checkLinkage": "function", "kernels/library.Function.checkTree": "function", "kernels/library.Function.checkPredictor": "function", "kernels/library.checkSource": "function",
 	"kernels/model.FamilyError.Error": "model", "kernels/model.Config.Scenarios": "model", "kernels/model.origin.at": "model", "kernels/model.origin.explain": "model",
 	"kernels/native.Problem.Load": "wrapped", "kernels/user.scratch.blame": "wrapped", "kernels/native.splitProgram": "wrapped", "kernels/native.candidate.asked": "wrapped",
 	"kernels/native.Problem.Compare": "wrapped", "kernels/native.errManner": "wrapped", "kernels/native.rounds.open": "wrapped",
@@ -524,7 +524,7 @@ var added = map[string]string{
 
 	"results.create": "system", "results.begin": "system", "results.checkFree": "system", "results.acquireLock": "system",
 	"results.MadeHere": "origin", "results.stateKey": "origin", "results.OpenJournal": "system", "results.knownJSON": "json", "results.explainJSON": "json",
-	"results.checkOutcome": "outcome", "results.checkEnd": "journal", "results.checkSealedHeader": "journal", "results.cursor.members": "journal",
+	"results.checkOutcome": "outcome", "results.checkEnd": "journal", "results.checkSealedHeader": "journal", "results.cursor.member": "journal",
 	"results.cursor.name": "journal", "results.errDeleted": "journal", "results.errForm": "journal", "results.errRubbish": "journal",
 	"results.ledger.admit": "journal", "results.lineFormat.decodeShape": "journal", "results.openSummary": "journal", "results.scanner.take": "journal",
 	"results.sealedFormat.decode": "journal", "results.tooLong": "journal", "results.unknownFormat": "journal",

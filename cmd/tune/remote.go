@@ -393,7 +393,10 @@ func (a *app) listen(r *remoteFlags, d *display) (*natsserver.Server, remote.Log
 		c.Token = token
 	}
 	if err := c.Validate(); err != nil {
-		return nil, remote.Login{}, usage(fmt.Errorf("--listen: %w (--token-file)", err))
+		if _, open := errors.AsType[*natsserver.OpenError](err); open {
+			err = fmt.Errorf("%w (--token-file)", err)
+		}
+		return nil, remote.Login{}, usage(fmt.Errorf("--listen: %w", err))
 	}
 	server, err := natsserver.Start(c)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -88,8 +89,8 @@ const leastToken = 16
 
 // checkListen reports an address that cannot be served.
 func checkListen(listen, token string) (host string, err error) {
-	host, _, err = net.SplitHostPort(listen)
-	if err != nil {
+	host, port, err := net.SplitHostPort(listen)
+	if n, perr := strconv.Atoi(port); err != nil || perr != nil || n < 0 || n > 65535 {
 		return "", usage(fmt.Errorf("--listen: %q: want host:port, such as %s", listen, defaultListen))
 	}
 	ip := net.ParseIP(host)

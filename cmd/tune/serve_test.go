@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -110,4 +111,25 @@ func TestServeShowsWorkers(t *testing.T) {
 	await("No worker is connected.")
 	startTune(t, "worker", "nats://"+at, "--name", "ada", "--allow", "treehash")
 	await("ada")
+}
+
+// TestListenHints: what is wrong with an address comes before what a right one would need.
+func TestListenHints(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	for address, want := range map[string]string{
+		"4222":     `"4222" is no address: want HOST:PORT or :PORT, such as :4222`,
+		":http":    `":http" is no address: want HOST:PORT or :PORT, such as :4222`,
+		":4222":    ":4222 is open to the network, and anybody could give work to your workers: give a token, or listen on 127.0.0.1:4222 (--token-file)",
+		"[::1]:-1": `"[::1]:-1" is no address: want HOST:PORT or :PORT, such as :4222`,
+	} {
+		out, err := exec.Command("tune", "run", "treehash", "--evals", "1", "--no-db", "--dir", dir, "--listen", address).CombinedOutput()
+		if first, _, _ := strings.Cut(string(out), "\n"); exitCode(err) != exitUsage || first != "tune: --listen: "+want {
+			t.Errorf("tune run --listen %s: %v\n%s", address, err, out)
+		}
+	}
+	for _, address := range []string{"8117", ":http", "127.0.0.1:65536"} {
+		if _, err := checkListen(address, ""); err == nil || err.Error() != fmt.Sprintf("--listen: %q: want host:port, such as %s", address, defaultListen) {
+			t.Errorf("tune serve --listen %s: %v", address, err)
+		}
+	}
 }

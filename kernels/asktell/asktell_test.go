@@ -46,6 +46,8 @@ type talk struct {
 	in  *io.PipeWriter // what the client says
 	out *bufio.Scanner // what it is asked
 	end func()
+	// hangUp closes what the client reads.
+	hangUp func()
 }
 
 func newTalk(t testing.TB) *talk {
@@ -54,6 +56,7 @@ func newTalk(t testing.TB) *talk {
 	outR, outW := io.Pipe()
 	c := &talk{ctx: ctx, in: inW, out: bufio.NewScanner(outR)}
 	c.Client = NewClient(inR, outW, Hello{Tool: "tune", Space: "bowl", Parallel: 1}, cancel)
+	c.hangUp = func() { outW.Close() }
 	c.end = func() { outR.Close(); inW.Close(); inR.Close(); c.Close(End{Why: "done"}) }
 	return c
 }
@@ -217,6 +220,30 @@ func TestCancelled(t *testing.T) {
 	}
 	if !errors.Is(c.Err(), ErrGone) {
 		t.Error(c.Err())
+	}
+}
+
+// TestCheckAfterFault: of a client with which nothing can go on, a check says of no later step that it is right.
+func TestCheckAfterFault(t *testing.T) {
+	c := newTalk(t)
+	var client sync.WaitGroup
+	client.Go(func() {
+		for c.out.Scan() {
+			if strings.HasPrefix(c.out.Text(), `{"ask":`) {
+				fmt.Fprintln(c.in, "rubbish")
+			}
+		}
+	})
+	steps := 0
+	ok := c.Check(c.ctx, load(t, 0).problem.space, Hello{Parallel: 2}, c.hangUp, func(s Step) {
+		if steps++; s.Err == nil {
+			t.Errorf("right: %s", s.Name)
+		}
+	})
+	client.Wait()
+	c.in.Close()
+	if ok || steps < 5 {
+		t.Errorf("%d steps, %t", steps, ok)
 	}
 }
 

@@ -65,7 +65,7 @@ func (c *Client) Check(ctx context.Context, in *space.Space, hello Hello, hangUp
 		if c.twice > 1 {
 			return fmt.Errorf("%d answers are to questions that it had answered", c.twice)
 		}
-		return nil
+		return c.err // after that nothing was heard
 	})
 	c.Close(End{Why: "checked", Evaluations: ch.asked, Valid: ch.valid})
 	hangUp()

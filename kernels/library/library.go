@@ -214,6 +214,10 @@ func (f Function) checkLinkage() error {
 func (f Function) checkTree() (err error) {
 	f.Tree.Walk(func(n *choice.Node, _ int) {
 		switch {
+		case n.Predictor != nil:
+			if e := f.checkPredictor(n.Predictor); e != nil {
+				err = e
+			}
 		case n.Leaf() && (n.Variant < 0 || n.Variant >= len(f.Variants)):
 			err = fmt.Errorf("the tree chooses variant %d of %d", n.Variant, len(f.Variants))
 		case !n.Leaf() && (n.Feature < 0 || n.Feature >= len(f.Tree.Features)):

@@ -179,7 +179,7 @@ func readme(t *testing.T, dir, prefix string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	environment := append(os.Environ(), "LD_LIBRARY_PATH="+prefix+"/lib", "PKG_CONFIG_PATH="+prefix+"/lib/pkgconfig", "GOFLAGS=", "GOWORK=off")
+	environment := append(os.Environ(), "LD_LIBRARY_PATH="+prefix+"/lib", "PKG_CONFIG_PATH="+prefix+"/lib/pkgconfig", "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=1")
 	flags := []string{"-I" + prefix + "/include", "-L" + prefix + "/lib", "-ldemo"}
 	for _, test := range []struct {
 		lang, with, file string

@@ -593,7 +593,7 @@ func (t *functionText) used() []string {
 	for i, name := range t.shape {
 		asked := false
 		t.tree.Walk(func(n *choice.Node, _ int) {
-			asked = asked || !n.Leaf() && slices.Contains(t.tree.Features[n.Feature].Factors, i)
+			asked = asked || n.Predictor != nil || !n.Leaf() && slices.Contains(t.tree.Features[n.Feature].Factors, i)
 		})
 		if asked {
 			used = append(used, name)
@@ -621,12 +621,16 @@ func (t *functionText) TreeText() string {
 }
 
 func (t *functionText) writeNode(b *strings.Builder, n *choice.Node, indent string) {
-	if n.Leaf() {
+	switch {
+	case n.Predictor != nil:
+		t.writePredictor(b, n.Predictor, indent)
+		return
+	case n.Leaf():
 		fmt.Fprintf(b, "%sreturn %d;\n", indent, n.Variant)
 		return
 	}
 	open, end := "", ""
-	if !n.Left.Leaf() {
+	if !n.Left.Leaf() || n.Left.Predictor != nil {
 		open, end = " {", indent+"}\n"
 	}
 	fmt.Fprintf(b, "%sif (%s)%s\n", indent, t.question(n), open)

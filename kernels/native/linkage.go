@@ -138,6 +138,21 @@ type Repacker interface {
 	PointOf(*Pack) (p space.Point, ok bool)
 }
 
+// Counter is implemented by a Linker that knows how much the linked code of a point does in a call, such as steps of loops.
+type Counter interface {
+	// Amounts returns what a call does, each as the factors of a product: formulas over the dimensions of the shape. The time of a call
+	// is roughly the sum of the amounts, each at a price of its own. nil says that nothing is known.
+	Amounts(space.Point) [][]string
+}
+
+// Amounts returns what a call of the linked code of a point does, as Counter says; nil where the family does not say it.
+func (p *Problem) Amounts(point space.Point) [][]string {
+	if c, ok := as[Counter](p.spec); ok {
+		return c.Amounts(point)
+	}
+	return nil
+}
+
 // PointWith returns a point of a space that takes an argument in the wanted layout, for Repacker: pack describes the layout of a point. The point
 // has the given values, and any of the named parameters, on which a layout depends; ok is false where there is none.
 func PointWith(s *space.Space, values map[string]any, names []string, pack func(space.Point) *Pack, want *Pack) (p space.Point, ok bool) {

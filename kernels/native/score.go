@@ -350,21 +350,32 @@ const (
 // reuses results are later most of the time. A sequential probability ratio test tells them apart [Wald, "Sequential tests of statistical
 // hypotheses", 1945]. It is over soon where the answer is clear.
 func (m *meter) proveLate(ctx context.Context, n int, clock worker.Clock) (bool, error) {
-	odds := 0.0 // the logarithm of the likelihood that it reuses results over that it is honest
-	for range mostProofs {
+	return prove(func() (late, told bool, err error) {
 		request := m.request(n, clock)
 		t, err := m.timed(ctx, request)
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
 		request.Idle = true
 		idle, err := m.timed(ctx, request)
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
+		// Where each call took no time there were too few stretches to tell.
+		return m.late(t, max(idle.First-idle.Each, 0)), t.Each != 0, nil
+	})
+}
+
+// prove is the test of proveLate. request makes one request: late is what it found, where it told anything.
+func prove(request func() (late, told bool, err error)) (bool, error) {
+	odds := 0.0 // the logarithm of the likelihood that the candidate reuses results over that it is honest
+	for range mostProofs {
+		late, told, err := request()
 		switch {
-		case t.Each == 0: // there were too few stretches to tell
-		case m.late(t, max(idle.First-idle.Each, 0)):
+		case err != nil:
+			return false, err
+		case !told:
+		case late:
 			odds += math.Log(lateReusing / lateHonest)
 		default:
 			odds += math.Log((1 - lateReusing) / (1 - lateHonest))

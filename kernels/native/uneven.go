@@ -2,7 +2,6 @@ package native
 
 import (
 	"context"
-	"math"
 
 	"tune/kernels/native/timing"
 	"tune/kernels/native/worker"
@@ -77,25 +76,13 @@ func (m *meter) levelOut(ctx context.Context, t worker.Timing, clock worker.Cloc
 
 // proveUneven finds out whether the candidate is the reason that samples were uneven, by the test of proveLate.
 func (m *meter) proveUneven(ctx context.Context, n int) (bool, error) {
-	odds := 0.0
 	m.spent, m.made = 0, 0
-	for range mostProofs {
+	return prove(func() (uneven, told bool, err error) {
 		t, err := m.timed(ctx, m.request(n, worker.CPU))
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
 		m.noteLevel(t)
-		if m.uneven(t) {
-			odds += math.Log(lateReusing / lateHonest)
-		} else {
-			odds += math.Log((1 - lateReusing) / (1 - lateHonest))
-		}
-		switch {
-		case odds >= math.Log((1-errReusing)/errHonest):
-			return true, nil
-		case odds <= math.Log(errReusing/(1-errHonest)):
-			return false, nil
-		}
-	}
-	return false, nil
+		return m.uneven(t), true, nil
+	})
 }

@@ -100,7 +100,7 @@ const patience = 10 * time.Second
 
 // Open opens an index, and makes one where there is none. A file of an earlier version is brought to this one.
 func Open(ctx context.Context, path string) (*DB, error) {
-	d, err := open(ctx, path, true)
+	d, err := open(ctx, path, true, patience)
 	if err != nil {
 		return nil, explain(path, err)
 	}
@@ -112,14 +112,14 @@ func OpenExisting(ctx context.Context, path string) (*DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("there is no index of runs: %w: it is made by the first run, or by 'tune db rebuild DIR'", err)
 	}
-	d, err := open(ctx, path, false)
+	d, err := open(ctx, path, false, patience)
 	if err != nil {
 		return nil, explain(path, err)
 	}
 	return d, nil
 }
 
-func open(ctx context.Context, path string, create bool) (*DB, error) {
+func open(ctx context.Context, path string, create bool, patience time.Duration) (*DB, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, errors.New("it is a folder: name a file")
 	}
@@ -128,33 +128,43 @@ func open(ctx context.Context, path string, create bool) (*DB, error) {
 			return nil, err
 		}
 	}
+	if err := settle(ctx, path, patience); err != nil {
+		return nil, err
+	}
+	return connect(path, patience)
+}
+
+// connect returns an index that is opened when it is first used. busy is how long each access waits for other processes.
+func connect(path string, busy time.Duration) (*DB, error) {
 	name := (&url.URL{Scheme: "file", Opaque: url.PathEscape(path), RawQuery: url.Values{
-		"_pragma": {fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()), "foreign_keys(1)", "synchronous(normal)"},
+		"_pragma": {fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()), "foreign_keys(1)", "synchronous(normal)"},
 		"_txlock": {"immediate"},
 	}.Encode()}).String()
 	file, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{file, path}
-	if err := d.settle(ctx); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return d, nil
+	return &DB{file, path}, nil
 }
 
 // settle brings the tables to the newest version, and waits for other processes that do the same. SQLite's own wait is not enough: while the
-// mode of a file changes, it turns a process away at once where its wait might be a deadlock.
-func (d *DB) settle(ctx context.Context) error {
+// mode of a file changes, it turns a process away at once where its wait might be a deadlock. As an attempt has several such waits, and may
+// begin late, each is short.
+func settle(ctx context.Context, path string, patience time.Duration) error {
+	const short = 100 * time.Millisecond
+	d, err := connect(path, short)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
-	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+	for pause := time.Millisecond; ; pause = min(2*pause, short) {
 		err := d.migrate(ctx)
 		if !isBusy(err) || time.Since(began) > patience {
-			return err
+			return errors.Join(err, d.Close())
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return errors.Join(ctx.Err(), d.Close())
 		case <-time.After(pause):
 		}
 	}

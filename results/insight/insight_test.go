@@ -232,6 +232,9 @@ func TestCollect(t *testing.T) {
 		if i%2 == 0 {
 			key += " late=yes"
 		}
+		if i%3 == 0 {
+			key = "early=yes " + key
+		}
 		entries = append(entries, space.Entry{Number: i, Key: key, Outcome: space.Outcome{Status: space.OK, Cost: float64(i)}})
 	}
 	in := table(t, entries, 300)

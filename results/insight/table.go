@@ -86,6 +86,9 @@ type Collector struct {
 	index   map[string]int     // of each parameter
 	values  []map[string]int32 // the index of each of its values
 	choices []int32            // of the row that is made
+	// Most keys are much like the one before.
+	places []int   // the parameters of the names in that
+	last   []int32 // of each parameter, the value that it had last
 }
 
 // NewCollector makes a collector whose table has at most the given number of rows; 0 means as many as Look uses.
@@ -121,29 +124,52 @@ func (c *Collector) Add(e *space.Entry) {
 
 // choicesOf returns the choices of a key, until the next call. A key that cannot be split has none.
 func (c *Collector) choicesOf(key string) []int32 {
-	t := &c.table
 	c.choices = c.choices[:0]
 	for range c.values {
 		c.choices = append(c.choices, -1)
 	}
+	place := 0
 	_ = space.SplitKey(key, func(name, value string) {
-		k, ok := c.index[name]
-		if !ok {
-			k = len(c.values)
-			name = strings.Clone(name) // not the whole key
-			c.index[name], c.values = k, append(c.values, map[string]int32{})
-			t.Parameters, c.choices = append(t.Parameters, Parameter{Name: name}), append(c.choices, -1)
+		k := c.parameter(place, name)
+		place++
+		if at, values := c.last[k], c.table.Parameters[k].Values; at >= int32(len(values)) || values[at] != value {
+			c.last[k] = c.value(k, value)
 		}
-		at, ok := c.values[k][value]
-		if !ok {
-			at = int32(len(c.values[k]))
-			value = strings.Clone(value)
-			c.values[k][value] = at
-			t.Parameters[k].Values = append(t.Parameters[k].Values, value)
-		}
-		c.choices[k] = at
+		c.choices[k] = c.last[k]
 	})
 	return c.choices
+}
+
+// parameter returns the index of the parameter whose name is at a place of a key. A new one is added.
+func (c *Collector) parameter(place int, name string) int {
+	t := &c.table
+	if place < len(c.places) && t.Parameters[c.places[place]].Name == name {
+		return c.places[place]
+	}
+	k, ok := c.index[name]
+	if !ok {
+		k = len(c.values)
+		name = strings.Clone(name) // not the whole key
+		c.index[name], c.values, c.last = k, append(c.values, map[string]int32{}), append(c.last, 0)
+		t.Parameters, c.choices = append(t.Parameters, Parameter{Name: name}), append(c.choices, -1)
+	}
+	if place == len(c.places) {
+		c.places = append(c.places, k)
+	}
+	c.places[place] = k
+	return k
+}
+
+// value returns the index of a value of a parameter. A new one is added.
+func (c *Collector) value(k int, value string) int32 {
+	at, ok := c.values[k][value]
+	if !ok {
+		at = int32(len(c.values[k]))
+		value = strings.Clone(value)
+		c.values[k][value] = at
+		c.table.Parameters[k].Values = append(c.table.Parameters[k].Values, value)
+	}
+	return at
 }
 
 // Table returns the table of all that was added. Nothing can be added after it.

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"tune/internal/files"
@@ -56,8 +58,10 @@ type ReportFunction struct {
 	Bound      Share `json:"proven_bound"`
 	Optimal    bool  `json:"optimal"`
 	TreeRegret Share `json:"tree_regret"`
-	Measured   int   `json:"training_shapes"`
-	Planned    int   `json:"planned_training_shapes"`
+	// Predicted says that the dispatcher compares predicted costs, in place of a tree.
+	Predicted bool `json:"predicted,omitempty"`
+	Measured  int  `json:"training_shapes"`
+	Planned   int  `json:"planned_training_shapes"`
 	// Plain counts the training shapes at which the library calls the plain form, because the variant does not take them. TreeRegret is
 	// about the others.
 	Plain int `json:"plain_training_shapes,omitempty"`
@@ -136,7 +140,7 @@ func (t *task) settle(seed uint64) (*settled, error) {
 		s.chosen, err = choice.Choose(s.matrix, t.Variants, choice.Search{})
 	}
 	if err == nil {
-		s.tree, err = choice.Fit(s.matrix, len(s.chosen.Variants), choice.Search{}, t.growth(seed))
+		s.tree, err = choice.Dispatch(s.matrix, len(s.chosen.Variants), choice.Search{}, t.growth(seed))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Function, err)
@@ -153,11 +157,11 @@ func (t *task) growth(seed uint64) choice.Growth {
 // matrixOf returns the costs that were measured at the shapes of a role, in seconds. A variant that was refused anywhere costs
 // choice.Missing everywhere.
 func (t *task) matrixOf(role string) choice.Matrix {
-	m := choice.Matrix{Fields: t.Fields}
+	m := choice.Matrix{Fields: t.Fields, Fixed: t.fixedNumbers()}
 	at := map[string]int{}
 	for i, v := range t.variants {
 		at[v.Name] = i
-		m.Variants = append(m.Variants, choice.Variant{Name: v.Name, Tuned: v.Tuned})
+		m.Variants = append(m.Variants, choice.Variant{Name: v.Name, Tuned: v.Tuned, Amounts: v.amounts})
 	}
 	bad := map[string]bool{}
 	for _, one := range t.measured {
@@ -188,6 +192,18 @@ func (t *task) matrixOf(role string) choice.Matrix {
 		m.Costs = append(m.Costs, costs)
 	}
 	return m
+}
+
+// fixedNumbers are the fields of the shape that all calls share, as far as they are numbers.
+func (t *task) fixedNumbers() map[string]int64 {
+	out := map[string]int64{}
+	for part := range strings.SplitSeq(t.Fixed, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			out[name] = n
+		}
+	}
+	return out
 }
 
 // finish decides, certifies, and writes the library.
@@ -295,9 +311,10 @@ func (s *settled) report(seed uint64) (ReportFunction, error) {
 	for _, v := range s.used {
 		one := ReportVariant{Name: s.variants[v].Name, Tuned: s.variants[v].Tuned, Point: s.variants[v].Key}
 		s.tree.Walk(func(n *choice.Node, _ int) {
-			if n.Leaf() && n.Variant == v {
+			if n.Predictor != nil || n.Leaf() && n.Variant == v {
 				one.Leaves++
 			}
+			f.Predicted = f.Predicted || n.Predictor != nil
 		})
 		f.Variants = append(f.Variants, one)
 	}
@@ -430,7 +447,7 @@ func (s *settled) planted(l native.Linkage) *choice.Tree {
 			dims = append(dims, d.Name)
 		}
 	}
-	out := &choice.Tree{Root: s.graft(s.tree.Root)}
+	out := &choice.Tree{Root: s.graft(s.tree.Root, l, dims)}
 	for _, f := range s.tree.Features {
 		var factors []int
 		for _, i := range f.Factors {
@@ -456,7 +473,7 @@ func (s *settled) dims(l native.Linkage, fields []int64) (out []int64) {
 }
 
 // graft copies a node, with the leaves of planted.
-func (s *settled) graft(n *choice.Node) *choice.Node {
+func (s *settled) graft(n *choice.Node, l native.Linkage, dims []string) *choice.Node {
 	if n == nil {
 		return nil
 	}
@@ -464,7 +481,16 @@ func (s *settled) graft(n *choice.Node) *choice.Node {
 	if n.Leaf() {
 		out.Variant = slices.Index(s.used, n.Variant)
 	}
-	out.Left, out.Right = s.graft(n.Left), s.graft(n.Right)
+	if p := n.Predictor; p != nil {
+		out.Predictor = &choice.Predictor{Fields: dims}
+		for _, one := range p.Predictions {
+			out.Predictor.Predictions = append(out.Predictor.Predictions, choice.Prediction{Variant: slices.Index(s.used, one.Variant), Terms: one.Terms})
+		}
+		for _, k := range p.Known {
+			out.Predictor.Known = append(out.Predictor.Known, choice.Known{Fields: s.dims(l, k.Fields), Variant: slices.Index(s.used, k.Variant)})
+		}
+	}
+	out.Left, out.Right = s.graft(n.Left, l, dims), s.graft(n.Right, l, dims)
 	return &out
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"tune/internal/files"
 	"tune/kernels"
+	"tune/kernels/library/choice"
 	"tune/kernels/native"
 	"tune/results"
 	"tune/space"
@@ -26,6 +27,8 @@ type variant struct {
 	Tuned  []int64 `json:"tuned"` // the shape that it was tuned at
 	Key    string  `json:"key"`   // of its point there
 	source native.Source
+	// amounts are what a call does at any shape; nil where the kernel does not say it.
+	amounts []choice.Amount
 }
 
 // The roles of a measured shape.
@@ -159,6 +162,9 @@ func (m *maker) sources(ctx context.Context, t *task) error {
 		if err == nil && l.Foreign {
 			err = t.nameSymbols(ctx, p, &v.source)
 		}
+		if texts := p.Amounts(point); err == nil && texts != nil {
+			v.amounts, err = choice.ParseAmounts(texts)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: the variant %s: %w", m.Dir, v.Name, err)
 		}
@@ -231,6 +237,7 @@ func (m *maker) enter(ctx context.Context, t *task, fields []int64, out *measure
 	if err != nil {
 		return nil, err
 	}
+	p.Brief() // the first scores tell which ones take turns, and those are measured in full
 	f := &field{problem: p, point: p.Presets()[0].Point}
 	order := slices.Clone(t.variants)
 	slices.SortStableFunc(order, func(a, b variant) int { return cmp.Compare(t.far(fields, a.Tuned), t.far(fields, b.Tuned)) })

@@ -375,13 +375,14 @@ func writeCSV(names []string, run *results.Run, wrote func(), w io.Writer) error
 	})
 }
 
-// takeValues takes the values out of a key that has each parameter, in order, and no quotes. It reports whether the key is one; any other
-// has to be read with more care.
+// takeValues takes the values out of a key whose parameters are in order, without quotes and with a blank between two of them. It reports
+// whether the key is one; any other has to be read with more care.
 func takeValues(values []string, key string, names []string) bool {
 	for i, name := range names {
 		rest, ok := strings.CutPrefix(key, name)
 		if !ok || rest == "" || rest[0] != '=' {
-			return false
+			values[i] = ""
+			continue
 		}
 		end := 1
 		for end < len(rest) && rest[end] != ' ' {
@@ -390,7 +391,7 @@ func takeValues(values []string, key string, names []string) bool {
 			}
 			end++
 		}
-		if last := i == len(names)-1; last != (end == len(rest)) {
+		if end == len(rest)-1 {
 			return false
 		}
 		values[i], key = rest[1:end], rest[min(end+1, len(rest)):]

@@ -210,3 +210,29 @@ func TestPatience(t *testing.T) {
 		})
 	}
 }
+
+// Of a key in the usual form the values are taken at once; any other form is left to the caller.
+func TestTakeValues(t *testing.T) {
+	names := []string{"a", "b", "bc"}
+	for key, want := range map[string][]string{
+		"a=1 b=two bc=3.5": {"1", "two", "3.5"},
+		"a=1 bc=3":         {"1", "", "3"},
+		"b=1":              {"", "1", ""},
+		"a= bc=":           {"", "", ""},
+		"":                 {"", "", ""},
+		"bc=3 a=1":         nil,
+		"a=1 d=2":          nil,
+		"a=1 a=2":          nil,
+		"a=1 ":             nil,
+		" a=1":             nil,
+		"a=1  b=2":         nil,
+		`a="x y" b=2`:      nil,
+		"a":                nil,
+		"ab=1":             nil,
+	} {
+		values := []string{"old", "old", "old"}
+		if ok := takeValues(values, key, names); ok != (want != nil) || ok && !slices.Equal(values, want) {
+			t.Errorf("the values of %q are %q, %t; want %q", key, values, ok, want)
+		}
+	}
+}

@@ -54,14 +54,13 @@ func (h *halving) begin() bool {
 	}
 	h.climbed++
 	parent := h.point(h.elite[h.climbs%len(h.elite)])
+	from := parent.Ordinals()
 	h.climbs++
 	h.climb = climb{}
 	h.climb.starts = []candidate{h.candidate(parent)}
 	add := func(ords []int) {
-		if p, ok := h.space.Complete(ords); ok {
-			if c := h.candidate(p); !slices.Contains(h.climb.starts, c) {
-				h.climb.starts = append(h.climb.starts, c)
-			}
+		if c, ok := h.complete(ords, from); ok && !slices.Contains(h.climb.starts, c) {
+			h.climb.starts = append(h.climb.starts, c)
 		}
 	}
 	for _, i := range h.sighted {
@@ -214,10 +213,8 @@ func (h *halving) step(w *walk) candidate {
 			n++
 		}
 		h.code.KickAmong(ords, free, n)
-		if p, ok := h.space.Complete(ords); ok {
-			if c := h.candidate(p); !h.alike(c, w.at) {
-				return c
-			}
+		if c, ok := h.complete(ords, nil); ok && !h.alike(c, w.at) {
+			return c
 		}
 	}
 	return -1
@@ -253,12 +250,10 @@ func (h *halving) settle() bool {
 		if len(h.group) == settlers || len(h.blind) == 0 {
 			break
 		}
-		ords := h.point(c).Ordinals()
+		from, ords := h.vectors(c)
 		h.graftFrom(ords, h.mainland)
-		if p, ok := h.space.Complete(ords); ok {
-			if c := h.candidate(p); !slices.Contains(h.group, c) {
-				h.group = append(h.group, c)
-			}
+		if c, ok := h.complete(ords, from); ok && !slices.Contains(h.group, c) {
+			h.group = append(h.group, c)
 		}
 	}
 	h.stage, h.level = settling, h.cfg.Levels-1
@@ -289,12 +284,10 @@ func (h *halving) breed() bool {
 		if len(h.group) == bred {
 			break
 		}
-		ords := h.point(best[min(h.rng.IntN(len(best)), h.rng.IntN(len(best)))]).Ordinals()
+		from, ords := h.vectors(best[min(h.rng.IntN(len(best)), h.rng.IntN(len(best)))])
 		h.code.KickAmong(ords, h.blind, 1+h.rng.IntN(2))
-		if p, ok := h.space.Complete(ords); ok {
-			if c := h.candidate(p); !h.scored(c, h.level) && !slices.Contains(h.group, c) {
-				h.group = append(h.group, c)
-			}
+		if c, ok := h.complete(ords, from); ok && !h.scored(c, h.level) && !slices.Contains(h.group, c) {
+			h.group = append(h.group, c)
 		}
 	}
 	return true

@@ -32,7 +32,6 @@ package halving
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -86,9 +85,7 @@ func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.S
 		space: s, inner: inner, cfg: c, rng: rng, code: code.New(s, seed, rng, nil, nil), points: search.NewPoints(s),
 		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1), record: math.Inf(1), started: map[int32]bool{},
 	}
-	h.seen = search.NewIndex(func(x *search.Index, v int) uint64 {
-		return x.Hash(h.sight(h.points.At(int(h.views.At(v).first))))
-	})
+	h.seen = search.NewIndex(func(x *search.Index, v int) uint64 { return x.Hash(h.sight(h.views.At(v).first)) })
 	for i, p := range s.Parameters() {
 		if slices.Contains(c.Blind, p.Name) {
 			h.blind = append(h.blind, i)
@@ -99,6 +96,7 @@ func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.S
 	if len(h.blind) != len(c.Blind) {
 		return nil, fmt.Errorf("halving: blind is %v: want different parameters of the space", c.Blind)
 	}
+	h.mask = s.PackedMask(h.sighted)
 	return h, nil
 }
 
@@ -119,7 +117,12 @@ type halving struct {
 
 	views search.Column[view] // in the order in which they became known
 	seen  *search.Index       // of views, by what the cheapest score sees
-	sees  []byte              // memory for that
+	mask  []byte              // of a packed point, what the cheapest score sees
+	sees  []byte              // memory of sight
+	from  []int               // memory of vectors
+	ords  []int
+	// waiting are the views that may be shortlisted: their cheapest score is right, and may be enough for a full score below the record.
+	waiting []int32
 
 	stage stage
 	batch []space.Trial // of the inner strategy, in its order, while scouting
@@ -198,6 +201,13 @@ func (h *halving) cost(c candidate, level int) float64 {
 // point returns the point of a candidate.
 func (h *halving) point(c candidate) space.Point { return h.points.At(int(c)) }
 
+// vectors returns the ordinals of a candidate, and a copy to change. The next call overwrites both.
+func (h *halving) vectors(c candidate) (from, ords []int) {
+	h.from = h.points.AppendOrdinals(h.from[:0], int(c))
+	h.ords = append(h.ords[:0], h.from...)
+	return h.from, h.ords
+}
+
 // The constants that users cannot set. Like the defaults of Config, they were chosen by hand.
 const (
 	opened      = 2  // points of the inner strategy that are scored fully at the start
@@ -251,6 +261,9 @@ func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 			v.status, v.cost, v.number, v.bound = o.Status, cost, int32(trials[i].Number), math.Inf(-1)
 			if bound, ok := o.Metric(space.MetricBound); ok {
 				v.bound = bound
+			}
+			if o.Status == space.OK {
+				h.waiting = append(h.waiting, *h.viewOf.At(int(c)))
 			}
 			continue
 		}
@@ -368,15 +381,14 @@ func (h *halving) askInside(p space.Progress) bool {
 	return len(h.batch) > 0
 }
 
-// tellInside tells the inner strategy the cheapest outcomes of its batch.
+// tellInside tells the inner strategy the cheapest outcomes of its batch, which the group is.
 func (h *halving) tellInside() {
 	if len(h.batch) == 0 {
 		return
 	}
 	outcomes := make([]space.Outcome, len(h.batch))
-	for i := range h.batch {
-		c, _ := h.points.Find(h.batch[i].Point)
-		v := h.viewAt(candidate(c))
+	for i, c := range h.group {
+		v := h.viewAt(c)
 		h.batch[i].Number = int(v.number)
 		outcomes[i] = space.Outcome{Status: v.status, Fidelity: h.batch[i].Fidelity}
 		if v.status == space.OK {
@@ -398,9 +410,23 @@ func (h *halving) candidates(batch []space.Trial) []candidate {
 // candidate returns the candidate of a point, and creates it where the point is new.
 func (h *halving) candidate(p space.Point) candidate {
 	i, fresh := h.points.Add(p)
-	c := candidate(i)
+	return h.added(candidate(i), fresh)
+}
+
+// complete returns the candidate of the point that space.Complete makes of a vector, and false where there is none. from is the vector
+// of a point that it was made from, or nil.
+func (h *halving) complete(ords, from []int) (candidate, bool) {
+	i, fresh, ok := h.points.AddComplete(ords, from)
+	if !ok {
+		return 0, false
+	}
+	return h.added(candidate(i), fresh), true
+}
+
+// added notes what is kept of a candidate where it is new.
+func (h *halving) added(c candidate, fresh bool) candidate {
 	if fresh {
-		h.viewOf.Append(h.view(c, p))
+		h.viewOf.Append(h.view(c))
 		for range h.cfg.Levels {
 			h.costs.Append(math.Inf(1))
 			h.statuses.Append(space.StatusUnset)
@@ -410,10 +436,17 @@ func (h *halving) candidate(p space.Point) candidate {
 }
 
 // view returns the view of a new candidate.
-func (h *halving) view(c candidate, p space.Point) int32 {
-	h.sees = append(h.sees[:0], h.sight(p)...)
-	hash := h.seen.Hash(h.sees)
-	v, ok := h.seen.Find(hash, func(v int) bool { return h.sameSight(h.point(h.views.At(v).first), p) })
+func (h *halving) view(c candidate) int32 {
+	sight := h.sight(c)
+	hash := h.seen.Hash(sight)
+	v, ok := h.seen.Find(hash, func(v int) bool {
+		for i, b := range h.points.Packed(int(h.views.At(v).first)) {
+			if b&h.mask[i] != sight[i] {
+				return false
+			}
+		}
+		return true
+	})
 	if !ok {
 		v = h.views.Len()
 		h.views.Append(view{first: c, number: -1, cost: math.Inf(1), bound: math.Inf(-1)})
@@ -422,18 +455,13 @@ func (h *halving) view(c candidate, p space.Point) int32 {
 	return int32(v)
 }
 
-// sight encodes, as bytes, what the cheapest score sees of a point.
-func (h *halving) sight(p space.Point) []byte {
-	key := make([]byte, 0, 2*len(h.sighted))
-	for _, i := range h.sighted {
-		key = binary.AppendVarint(key, int64(p.Ordinal(i)))
+// sight returns, as bytes, what the cheapest score sees of a candidate. The next call overwrites them.
+func (h *halving) sight(c candidate) []byte {
+	h.sees = h.sees[:0]
+	for i, b := range h.points.Packed(int(c)) {
+		h.sees = append(h.sees, b&h.mask[i])
 	}
-	return key
-}
-
-// sameSight reports whether the cheapest score sees no difference between two points.
-func (h *halving) sameSight(p, q space.Point) bool {
-	return !slices.ContainsFunc(h.sighted, func(i int) bool { return p.Ordinal(i) != q.Ordinal(i) })
+	return h.sees
 }
 
 func (h *halving) alike(c, o candidate) bool { return *h.viewOf.At(int(c)) == *h.viewOf.At(int(o)) }
@@ -460,21 +488,23 @@ func (h *halving) sortAt(cs []candidate, level int) {
 
 // shortlist returns the best points of scouting. Of points that differ in only a few parameters it keeps the best.
 func (h *halving) shortlist() []candidate {
-	var open []*view
-	for i := range h.views.Len() {
-		v := h.views.At(i)
-		if v.status == space.OK && !v.handed && h.promising(v, v.cost, h.cfg.Levels) {
+	h.waiting = slices.DeleteFunc(h.waiting, func(v int32) bool { return h.views.At(int(v)).handed || h.views.At(int(v)).bound >= h.record })
+	var open []int32
+	for _, v := range h.waiting {
+		if h.promising(h.views.At(int(v)), h.views.At(int(v)).cost, h.cfg.Levels) {
 			open = append(open, v)
 		}
 	}
-	slices.SortStableFunc(open, func(a, b *view) int { return cmp.Compare(a.cost, b.cost) })
+	slices.SortFunc(open, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(h.views.At(int(a)).cost, h.views.At(int(b)).cost), cmp.Compare(a, b))
+	})
 	apart := len(h.sighted) / 6
 	var chosen []space.Point
 	for _, v := range open {
 		if len(chosen) == narrowed {
 			break
 		}
-		p := h.point(v.first)
+		p := h.point(h.views.At(int(v)).first)
 		if !slices.ContainsFunc(chosen, func(o space.Point) bool { return h.distance(p, o) < apart }) {
 			chosen = append(chosen, p)
 		}
@@ -488,10 +518,8 @@ func (h *halving) shortlist() []candidate {
 		for range grafts {
 			ords := p.Ordinals()
 			h.graft(ords)
-			if p, ok := h.space.Complete(ords); ok {
-				if c := h.candidate(p); !slices.Contains(out, c) {
-					out = append(out, c)
-				}
+			if c, ok := h.complete(ords, nil); ok && !slices.Contains(out, c) {
+				out = append(out, c)
 			}
 		}
 	}
@@ -586,14 +614,12 @@ func (h *halving) neighbours() []candidate {
 	}
 	var out []candidate
 	for range children {
-		ords := h.point(h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))]).Ordinals()
+		from, ords := h.vectors(h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))])
 		h.vary(ords)
 		for range neighbourTries {
-			if p, ok := h.space.Complete(ords); ok {
-				if c := h.candidate(p); h.open(c) && !slices.Contains(out, c) {
-					out = append(out, c)
-					break
-				}
+			if c, ok := h.complete(ords, from); ok && h.open(c) && !slices.Contains(out, c) {
+				out = append(out, c)
+				break
 			}
 			h.code.Kick(ords, 1)
 		}

@@ -4,9 +4,11 @@
 // gives the same result, whatever the order of its rows.
 //
 //	matrix ──► Choose ──► Grow ──► Evaluate ──► Certificate
-//	       └───── Fit ─────┘
+//	       ├───── Fit ─────┤
+//	       └── Dispatch ───┘
 //
 // Choose takes the few variants with the least regret, Grow makes a decision tree that finds the right one of them, and Fit does both
-// with an eye to each other. Evaluate says what the tree costs at shapes that played no part. The simpler rules in use elsewhere
-// are Rules too, so that they are judged by the same function on the same matrix.
+// with an eye to each other. Dispatch takes predicted costs in place of that tree, where they choose better: a cost is a sum of what
+// a variant does, as its kernel says, at prices that are fitted to the matrix. Evaluate says what a choice costs at shapes that played no
+// part. The simpler rules in use elsewhere are Rules too, so that they are judged by the same function on the same matrix.
 package choice

@@ -47,24 +47,42 @@ func Grow(m Matrix, variants []int, g Growth) (*Tree, error) {
 //
 // The variants of Choose are the best where each shape finds its fastest one. A tree does not find all of them, and a variant that is
 // the fastest here and slow there is worth less to it. So Fit makes a second set: it grows a tree of all variants, takes the
-// shapes of a leaf together as one, and chooses for these. Of the trees of both sets it returns the one with the least
-// regret on the matrix, and of equals that of Choose. Members of Must take part in both sets, and a tree need not use them.
+// shapes of a leaf together as one, and chooses for these.
+//
+// More variants are not always better, either: questions about them fit the matrix more closely, hold less often in
+// cross-validation, and are then pruned with all that is below them. So Fit makes both sets for each number of variants up to k. Of the
+// trees of all sets it returns the one with the least regret on the matrix, and of equals the one with the fewest variants, then that of
+// Choose. Members of Must take part in all sets, and a tree need not use them.
 func Fit(m Matrix, k int, s Search, g Growth) (*Tree, error) {
 	if err := s.check(m, k); err != nil {
 		return nil, err
 	}
 	t := newTerms(m)
-	all := t.undominated(nil)
-	g, err := g.check(m, all)
+	g, err := g.check(m, t.undominated(nil))
 	if err != nil {
 		return nil, err
 	}
-	first := t.tree(t.solve(k, s, noGoal).set, g)
-	second := t.tree(t.together(t.tree(all, g)).solve(k, s, noGoal).set, g)
-	if t.of(second) < t.of(first)-rounding {
-		return second, nil
+	return t.fitTree(k, s, g), nil
+}
+
+func (t terms) fitTree(k int, s Search, g Growth) *Tree {
+	var best *Tree
+	var tried [][]int
+	least, leaves := math.Inf(1), t.together(t.tree(t.undominated(nil), g))
+	for n := max(1, len(s.Must)); n <= k; n++ {
+		for _, of := range []terms{t, leaves} {
+			set := of.solve(n, s, noGoal).set
+			if slices.ContainsFunc(tried, func(other []int) bool { return slices.Equal(other, set) }) {
+				continue
+			}
+			tried = append(tried, set)
+			tree := t.tree(set, g)
+			if sum := t.of(tree); sum < least-rounding || best == nil {
+				best, least = tree, sum
+			}
+		}
 	}
-	return first, nil
+	return best
 }
 
 // of returns what a tree adds up to.
@@ -342,7 +360,7 @@ func (p pruner) heldOut(rows []int, depth int) (gain float64, clear bool) {
 		p.prune(root, train, false)
 		tree := Tree{p.features, root}
 		for _, i := range held {
-			gains = append(gains, p.judged(i, leaf)-p.judged(i, tree.At(p.terms.m.Shapes[i].Fields)))
+			gains = append(gains, p.terms.judged(i, leaf)-p.terms.judged(i, tree.At(p.terms.m.Shapes[i].Fields)))
 		}
 	}
 	square, n := 0.0, float64(len(rows))
@@ -391,9 +409,9 @@ func (n *Node) value(g *grower, rows []int) float64 {
 
 // judged returns what a variant adds to the mean regret at a row that it was not chosen by. A missing cost counts as more than twice the
 // worst regret, and not as more than all together, so that one of them does not outweigh all that is known.
-func (p pruner) judged(row, variant int) float64 {
-	if math.IsInf(p.terms.m.Costs[row][variant], 1) {
-		return p.terms.shares[row] * p.terms.penalty
+func (t terms) judged(row, variant int) float64 {
+	if math.IsInf(t.m.Costs[row][variant], 1) {
+		return t.shares[row] * t.penalty
 	}
-	return p.terms.costs[row][variant]
+	return t.costs[row][variant]
 }

@@ -25,11 +25,14 @@ type Shape struct {
 type Variant struct {
 	Name  string
 	Tuned []int64 // the fields of the shape that it was tuned at; nil where it was tuned at none
+	// Amounts are what a call of a shape does, roughly each at a price of its own; nil where nothing is known of the variant.
+	Amounts []Amount
 }
 
 // Matrix is what each variant costs at each shape.
 type Matrix struct {
 	Fields   []string
+	Fixed    map[string]int64 // what the amounts of variants name beside the fields
 	Shapes   []Shape
 	Variants []Variant
 	Costs    [][]float64 // in seconds, by shape and then by variant; Missing where there is none

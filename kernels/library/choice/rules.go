@@ -12,10 +12,10 @@ type Rule struct {
 	Train func(Matrix) (Chooser, error)
 }
 
-// Library is the rule of this package: the tree of at most k variants that Fit returns.
+// Library is the rule of this package: the dispatcher of at most k variants that Dispatch returns.
 func Library(k int, s Search, g Growth) Rule {
 	return Rule{"library", func(m Matrix) (Chooser, error) {
-		tree, err := Fit(m, k, s, g)
+		tree, err := Dispatch(m, k, s, g)
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ func sizes() Matrix {
 	return Matrix{
 		Fields:   []string{"n"},
 		Shapes:   []Shape{{[]int64{10}, 1}, {[]int64{100}, 1}, {[]int64{1000}, 2}},
-		Variants: []Variant{{"small", []int64{10}}, {"middle", []int64{100}}, {"large", []int64{1000}}, {"plain", nil}},
+		Variants: []Variant{{Name: "small", Tuned: []int64{10}}, {Name: "middle", Tuned: []int64{100}}, {Name: "large", Tuned: []int64{1000}}, {Name: "plain"}},
 		Costs: [][]float64{
 			{1, 2, 4, 1.5},
 			{2, 1, 2, 1.5},

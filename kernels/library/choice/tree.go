@@ -62,6 +62,8 @@ type Node struct {
 	Feature     int     // index in Tree.Features
 	Threshold   float64 // a whole number
 	Left, Right *Node   // nil at a leaf
+	// Predictor chooses at a leaf in place of Variant, where it is there.
+	Predictor *Predictor
 }
 
 // Leaf reports whether the node gives a variant.
@@ -73,8 +75,14 @@ type Tree struct {
 	Root     *Node
 }
 
-// At returns the variant of the leaf that the shape comes to.
-func (t *Tree) At(fields []int64) int { return t.leaf(fields).Variant }
+// At returns the variant of the leaf that the shape comes to, or that its predictor chooses.
+func (t *Tree) At(fields []int64) int {
+	leaf := t.leaf(fields)
+	if leaf.Predictor != nil {
+		return leaf.Predictor.At(fields)
+	}
+	return leaf.Variant
+}
 
 func (t *Tree) leaf(fields []int64) *Node {
 	n := t.Root
@@ -113,7 +121,10 @@ func (n *Node) walk(visit func(*Node, int), depth int) {
 func (t *Tree) Variants() []int {
 	var out []int
 	t.Walk(func(n *Node, _ int) {
-		if n.Leaf() {
+		switch {
+		case n.Predictor != nil:
+			out = append(out, n.Predictor.Variants()...)
+		case n.Leaf():
 			out = append(out, n.Variant)
 		}
 	})

@@ -66,6 +66,11 @@ const (
 	killInterval  = time.Millisecond
 )
 
+// lastThread is how long a supervisor leaves a worker that has ended as it is. The thread of it that ended last still removes what /proc
+// showed of it. Who reaps the process before that spins in the system until it is done: for milliseconds, where that thread waits for the
+// very processor.
+const lastThread = 100 * time.Microsecond
+
 // supervisor is the state of a supervisor process. It is one loop on one thread, so that it still works when a fork bomb has used
 // up the system's processes and threads.
 type supervisor struct {
@@ -335,6 +340,9 @@ func (s *supervisor) reap() bool {
 		}
 		if child == s.pid {
 			s.beginKilling() // no other group can have its id until it is reaped
+			if s.order.Command == nil {
+				pause(lastThread)
+			}
 		}
 		var status unix.WaitStatus
 		var usage unix.Rusage

@@ -32,7 +32,10 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	if err := t.Validate(); err != nil {
 		return Timing{}, err
 	}
-	if err := w.ready(ctx); err != nil {
+	if !w.loaded {
+		return Timing{}, errNothingLoaded
+	}
+	if err := w.share(ctx); err != nil {
 		return Timing{}, err
 	}
 	if w.options.Harness == "" {

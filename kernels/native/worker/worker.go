@@ -65,6 +65,7 @@ type instance struct {
 	missed    int      // consecutive polls that did not find the thread
 	halted    int      // consecutive polls that found it stopped
 	memory    *memory  // that it has mapped
+	current   bool     // whether it has mapped that since it loaded the candidate
 	pool      *Pool    // that it has mapped
 	maps      int      // the number of the last Map that it was told of
 	bases     []uint64 // the addresses of the buffers
@@ -265,7 +266,7 @@ func (w *Worker) share(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.memory, n.bases = w.memory, r.Addresses
+	n.memory, n.bases, n.current = w.memory, r.Addresses, true
 	return nil
 }
 
@@ -309,6 +310,7 @@ func (w *Worker) load(ctx context.Context, so string) (sharing bool, err error) 
 	n.candidate = true
 	n.others = n.others || n.ran != "" && n.ran != so
 	n.ran, w.shared = so, n.others
+	n.current = false // another candidate may have harmed the mapping
 	r, err := w.receive(ctx, n.seq, w.limits.Wall, w.limits.CPU)
 	if err != nil {
 		return false, err
@@ -414,8 +416,14 @@ func (w *Worker) callOver(ctx context.Context, pattern []byte, dims []int64, cpu
 	if len(dims) > maxDims {
 		return fmt.Errorf("%d dimensions are more than the limit of %d", len(dims), maxDims)
 	}
-	if err := w.ready(ctx); err != nil {
-		return err
+	if !w.loaded {
+		return errNothingLoaded
+	}
+	// A process that has mapped the buffers sees the inputs of a later Map without being told, and saves the time of a request.
+	if n := w.running; !n.current || n.memory != w.memory {
+		if err := w.share(ctx); err != nil {
+			return err
+		}
 	}
 	if w.memory != nil {
 		w.memory.reset(pattern)
@@ -433,15 +441,6 @@ func (w *Worker) callOver(ctx context.Context, pattern []byte, dims []int64, cpu
 
 // Took returns the CPU time of the last call on its thread, as its process says. A candidate may forge it.
 func (w *Worker) Took() time.Duration { return w.took }
-
-// ready makes sure that a candidate is loaded and its process has the buffers. At this point code of the candidate has run, so a
-// failure is its fault.
-func (w *Worker) ready(ctx context.Context) error {
-	if !w.loaded {
-		return errNothingLoaded
-	}
-	return w.share(ctx)
-}
 
 // ask sends a request and waits for the answer within the limits. Where the candidate fails, the process is stopped and the error
 // is a *kernels.Rejection.

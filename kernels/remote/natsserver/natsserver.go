@@ -30,6 +30,13 @@ type Server struct {
 // starts is how long a server may take to start.
 const starts = 10 * time.Second
 
+// OpenError says that a server without a token would be open to a network.
+type OpenError struct{ Address, Port string }
+
+func (e *OpenError) Error() string {
+	return fmt.Sprintf("%s is open to the network, and anybody could give work to your workers: give a token, or listen on 127.0.0.1:%s", e.Address, e.Port)
+}
+
 // Validate reports a server that must not be started.
 func (c Config) Validate() error {
 	host, port, err := net.SplitHostPort(c.Address)
@@ -39,7 +46,7 @@ func (c Config) Validate() error {
 	ip := net.ParseIP(host)
 	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
 	if !loopback && c.Token == "" {
-		return fmt.Errorf("%s is open to the network, and anybody could give work to your workers: give a token, or listen on 127.0.0.1:%s", c.Address, port)
+		return &OpenError{c.Address, port}
 	}
 	if (c.Cert == "") != (c.Key == "") {
 		return errors.New("a certificate and its key belong together")

@@ -23,6 +23,8 @@ type Code struct {
 	Fresh *search.Fresh
 	rng   *rand.Rand
 	start []space.Point
+	reach []float64              // of the domains
+	at    []int                  // memory of kick
 	costs search.Column[float64] // of the points that Fresh has numbered; NaN where none is known
 }
 
@@ -34,7 +36,7 @@ func New(s *space.Space, seed uint64, rng *rand.Rand, start []space.Point, fresh
 	}
 	c := &Code{Space: s, Fresh: fresh, rng: rng, start: start}
 	for _, p := range s.Parameters() {
-		c.Sizes, c.Ordered = append(c.Sizes, p.Len()), append(c.Ordered, Ordered(p))
+		c.Sizes, c.Ordered, c.reach = append(c.Sizes, p.Len()), append(c.Ordered, Ordered(p)), append(c.reach, reach(p.Len()))
 	}
 	return c
 }
@@ -124,11 +126,17 @@ const longestStep, leastStep = 4, 1.999
 
 // Step returns an ordinal other than v of a domain of n, which is at least two. In an ordered domain it is up to a quarter of the
 // domain away, most likely near; otherwise it is any other ordinal.
-func Step(rng *rand.Rand, v, n int, ordered bool) int {
+func Step(rng *rand.Rand, v, n int, ordered bool) int { return step(rng, v, n, ordered, reach(n)) }
+
+// reach is the logarithm of the longest step in a domain of n.
+func reach(n int) float64 { return math.Log(max(float64(n)/longestStep, leastStep)) }
+
+// step is Step where reach(n) is known.
+func step(rng *rand.Rand, v, n int, ordered bool, reach float64) int {
 	if !ordered {
 		return other(rng, v, n)
 	}
-	step := int(math.Exp(rng.Float64() * math.Log(max(float64(n)/longestStep, leastStep))))
+	step := int(math.Exp(rng.Float64() * reach))
 	if rng.IntN(2) == 0 {
 		step = -step
 	}
@@ -144,13 +152,15 @@ func other(rng *rand.Rand, v, n int) int { return (v + 1 + rng.IntN(n-1)) % n }
 // Step changes ordinal i of a vector as the function Step does. An inactive one stays.
 func (c *Code) Step(ords []int, i int) {
 	if ords[i] >= 0 && c.Sizes[i] > 1 {
-		ords[i] = Step(c.rng, ords[i], c.Sizes[i], c.Ordered[i])
+		ords[i] = step(c.rng, ords[i], c.Sizes[i], c.Ordered[i], c.reach[i])
 	}
 }
 
 // Mutable lists the parameters of a vector that can change; sizes are those of their domains.
-func Mutable(ords, sizes []int) []int {
-	var out []int
+func Mutable(ords, sizes []int) []int { return AppendMutable(nil, ords, sizes) }
+
+// AppendMutable appends Mutable to a list.
+func AppendMutable(out, ords, sizes []int) []int {
 	for i, o := range ords {
 		if o >= 0 && sizes[i] > 1 {
 			out = append(out, i)
@@ -160,11 +170,20 @@ func Mutable(ords, sizes []int) []int {
 }
 
 // Kick changes count different parameters of a vector, or all where there are fewer.
-func (c *Code) Kick(ords []int, count int) { c.kick(ords, Mutable(ords, c.Sizes), count) }
+func (c *Code) Kick(ords []int, count int) {
+	c.at = AppendMutable(c.at[:0], ords, c.Sizes)
+	c.kick(ords, c.at, count)
+}
 
-// KickAmong is Kick for some of the parameters.
+// KickAmong is Kick for some of the parameters, which ascend.
 func (c *Code) KickAmong(ords, some []int, count int) {
-	c.kick(ords, slices.DeleteFunc(Mutable(ords, c.Sizes), func(i int) bool { return !slices.Contains(some, i) }), count)
+	c.at = c.at[:0]
+	for _, i := range some {
+		if ords[i] >= 0 && c.Sizes[i] > 1 {
+			c.at = append(c.at, i)
+		}
+	}
+	c.kick(ords, c.at, count)
 }
 
 func (c *Code) kick(ords, at []int, count int) {

@@ -26,6 +26,7 @@ type Breed struct {
 	Fresh   *search.Fresh // the points that were not asked for yet
 	// Mutation is how many parameters a mutation changes on average.
 	Mutation float64
+	active   []int // memory of Mutate
 }
 
 // NewBreed returns the breed of a space. stream tells strategies of the same seed apart. fresh is nil for points of its own.
@@ -90,7 +91,8 @@ func (g *Genome) Mutate(*oldrand.Rand) { g.breed.Mutate(g.Ordinals, g.breed.Muta
 
 // Mutate changes at least one active parameter of some ordinals, and as many as rate says on average.
 func (b *Breed) Mutate(ordinals []int, rate float64) {
-	active := code.Mutable(ordinals, b.Sizes)
+	b.active = code.AppendMutable(b.active[:0], ordinals, b.Sizes)
+	active := b.active
 	if len(active) == 0 {
 		return
 	}

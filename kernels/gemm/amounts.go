@@ -1,0 +1,188 @@
+package gemm
+
+import (
+	"fmt"
+
+	"tune/space"
+)
+
+// Amounts says how much the linked code of a point does in a call: calls of its functions, steps of their loops, and bytes that come from
+// far away. Each is a product of formulas over m, n and k. It returns nil for the plain forms.
+func (s *Spec) Amounts(p space.Point) [][]string {
+	c, nt := configOf(p, s.layout), s.layout == LayoutNT
+	method, swapped := skinnyMethod(nt, s.dims)
+	switch {
+	case c.Form == FormTiled:
+		return newTiledWriter(nil, c, nt, s.dims).amounts()
+	case c.Form != FormSkinny:
+		return nil
+	case method == skinnyAxpy:
+		return axpyAmounts(c, s.dims)
+	}
+	return dotAmounts(c, s.dims, swapped)
+}
+
+// The sizes of caches that are usual. On a processor with other ones, what is beyond them has other costs.
+const (
+	nearCache = 32 << 10
+	nextCache = 1 << 20
+	lastCache = 16 << 20
+)
+
+// allBytes is the size of the operands. Products of several dimensions are doubles, which do not overflow.
+const allBytes = "4.0 * (1.0 * m * k + 1.0 * k * n + 1.0 * m * n)"
+
+// isCold is 1 for a product that is called with cold caches, as Work says, else 0.
+var isCold = fmt.Sprintf("(min(m, n) <= %d and %s > %d)", skinnyLimit, allBytes, coldBytes)
+
+// beyond is the part of something of a size that is not in a cache when it is used again: of what just fits, a half may be displaced.
+func beyond(bytes string, cache int) string {
+	return fmt.Sprintf("min(max(%s / %d - 0.5, 0), 1)", bytes, cache)
+}
+
+// far are the bytes that come from beyond the caches once.
+func far() (out [][]string) {
+	for _, cache := range []int{nearCache, nextCache, lastCache} {
+		out = append(out, []string{fmt.Sprintf("max(%s - %d, 0)", allBytes, cache)})
+	}
+	return append(out, []string{isCold, "4.0 * m * (k + n)"}, []string{isCold, "4.0 * k * n"})
+}
+
+// blocksOf is how many blocks of a size there are.
+func blocksOf(name string, size int) string {
+	return fmt.Sprintf("((%s + %d) // %d)", name, size-1, size)
+}
+
+// amounts are those of the copy for all shapes. Blocks are whole numbers of tiles, so that only the last one has others.
+func (t *tiledWriter) amounts() [][]string {
+	c, mr, nr, lanes := t.c, t.c.MR, t.nr(), t.lanes()
+	rows, cols := "m", "n"
+	if c.Swap {
+		rows, cols = cols, rows
+	}
+	tall, single := fmt.Sprintf("%s // %d", rows, mr), fmt.Sprintf("%s %% %d", rows, mr)
+	wide, narrow, part := fmt.Sprintf("%s // %d", cols, nr), fmt.Sprintf("%s %% %d // %d", cols, nr, lanes), fmt.Sprintf("(%s %% %d > 0)", cols, lanes)
+	strips := fmt.Sprintf("(%s + %s)", tall, single)
+	switch rest := t.rows % mr; {
+	case c.Tail == TailPadded:
+		tall, single = blocksOf(rows, mr), ""
+		strips = tall
+	case rest > 1 && t.hasRest():
+		strips = fmt.Sprintf("(%s + (1 if %s == %d else %s))", tall, single, rest, single)
+		tall = fmt.Sprintf("(%s + (%s == %d) * %g)", tall, single, rest, float64(rest)/float64(mr))
+		single = fmt.Sprintf("(0 if %[1]s == %[2]d else %[1]s)", single, rest)
+	case mr == 1:
+		single, strips = "", tall
+	}
+	columns, vectors := fmt.Sprintf("(%s + %s + %s)", wide, narrow, part), fmt.Sprintf("(%s * %d + %s + %s)", wide, c.NV, narrow, part)
+	alone := "" // columns that are computed one by one
+	switch c.Tail {
+	case TailPadded:
+		wide, narrow, part = blocksOf(cols, nr), "", ""
+		columns, vectors = wide, fmt.Sprintf("%s * %d", wide, c.NV)
+	case TailScalar:
+		alone, part = fmt.Sprintf("%s %% %d", cols, lanes), ""
+		columns, vectors = fmt.Sprintf("(%s + %s)", wide, narrow), fmt.Sprintf("(%s * %d + %s)", wide, c.NV, narrow)
+	}
+	deep, rowBlocks, colBlocks := blocksOf("k", t.kc), blocksOf(rows, t.mc), blocksOf(cols, t.nc)
+	out := [][]string{
+		{}, {deep, rowBlocks, colBlocks}, {deep, strips, columns}, {deep, single, columns}, {"k", tall, wide}, {"k", tall, narrow}, {"k", tall, part},
+		{"k", single, wide}, {"k", single, narrow}, {"k", single, part}, {"k", rows, alone}, {deep, rows, vectors}, {deep + " - 1", rows, cols},
+		{isCold, "k", columns},
+	}
+	out = append(out, t.packing(rows, cols, rowBlocks, colBlocks)...)
+	// What is read again: a block of X for each strip of columns, or a block of Y for each strip of rows.
+	depth, again := fmt.Sprintf("4.0 * min(k, %d)", t.kc), fmt.Sprintf(" * min(%s, %d)", cols, t.nc)
+	if c.Inner == "columns" {
+		again = fmt.Sprintf(" * %d", nr)
+	}
+	for _, cache := range []int{nearCache, nextCache} {
+		out = append(out, []string{"4 * k", cols, strips, beyond(depth+again, cache)})
+		if c.Inner == "columns" {
+			out = append(out, []string{"4 * k", rows, columns, beyond(fmt.Sprintf("%s * min(%s, %d)", depth, rows, t.mc), cache)})
+		}
+	}
+	return existing(append(out, far()...))
+}
+
+// packing are the elements that are copied.
+func (t *tiledWriter) packing(rows, cols, rowBlocks, colBlocks string) (out [][]string) {
+	if t.c.PackX {
+		one := []string{"k", rows}
+		if t.c.Order[2] != 'j' {
+			one = append(one, colBlocks)
+		}
+		out = append(out, one)
+	}
+	if t.c.PackY {
+		one := []string{"k", cols}
+		if t.c.Order[2] != 'i' {
+			one = append(one, rowBlocks)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// existing leaves out the products with a factor that is nothing.
+func existing(all [][]string) (out [][]string) {
+	for _, one := range all {
+		nothing := false
+		for _, factor := range one {
+			nothing = nothing || factor == ""
+		}
+		if !nothing {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// stripsOf is how many tiles each cuts a dimension into, with code for asked of it and tiles of the given height.
+func stripsOf(name string, asked, full int) string {
+	left := fmt.Sprintf("%s %% %d", name, full)
+	if rest := asked % full; rest > 1 {
+		left = fmt.Sprintf("(%[1]s - %[2]d if %[1]s >= %[3]d else %[1]s)", left, rest-1, rest)
+	}
+	return fmt.Sprintf("(%s // %d + %s)", name, full, left)
+}
+
+// axpyAmounts are those of sums of rows of B.
+func axpyAmounts(c Config, d Dims) [][]string {
+	lanes := c.Lanes()
+	nc := balance(d.N, c.NC, lanes)
+	rows, steps := stripsOf("m", d.M, c.MR), stripsOf("k", d.K, c.KU)
+	blocks, vectors, ragged := blocksOf("n", nc), blocksOf("n", lanes), fmt.Sprintf("(n %% %d > 0)", lanes)
+	bytesC, bytesB := fmt.Sprintf("4.0 * m * min(n, %d)", nc), fmt.Sprintf("4.0 * k * min(n, %d)", nc)
+	out := [][]string{
+		{}, {blocks, steps}, {blocks, steps, rows}, {ragged, steps, rows}, {blocks, "m", "k"}, {rows, steps, vectors}, {"m", "k", vectors},
+		{"m", steps, vectors}, {rows, "k", vectors},
+	}
+	for _, cache := range []int{nearCache, nextCache} {
+		out = append(out, []string{"m", steps, vectors, beyond(bytesC, cache)}, []string{rows, "k", vectors, beyond(bytesB, cache)})
+	}
+	return append(out, far()...)
+}
+
+// dotAmounts are those of dot products.
+func dotAmounts(c Config, d Dims, swapped bool) [][]string {
+	small, large, few, many := "m", "n", d.M, d.N
+	if swapped {
+		small, large, few, many = large, small, many, few
+	}
+	lanes := c.Lanes()
+	rows, cols := stripsOf(small, few, c.MR), stripsOf(large, many, c.NR)
+	holds := blocksOf(small, (&skinnyWriter{c: c, small: few}).hold())
+	deep, vectors, ragged := blocksOf("k", balance(d.K, c.KC, lanes)), blocksOf("k", lanes), fmt.Sprintf("(k %% %d > 0)", lanes)
+	out := [][]string{
+		{}, {deep, holds}, {deep, rows, cols}, {ragged, deep, rows, cols}, {deep, "m", "n"}, {vectors, rows, cols}, {vectors, "m", "n"},
+		{vectors, small, cols}, {vectors, rows, large}, {deep + " - 1", "m", "n"}, {holds, large}, {holds, large, vectors},
+	}
+	if c.PackX {
+		out = append(out, []string{small, "k"})
+	}
+	for _, cache := range []int{nearCache, nextCache} {
+		out = append(out, []string{holds + " - 1", "4 * k", large, beyond("4.0 * k * "+large, cache)})
+	}
+	return append(out, far()...)
+}
