@@ -10,7 +10,8 @@ const (
 	walkers  = 4   // walks of a climb, side by side
 	settled  = 2   // of these, how many are refined
 	perCycle = 2   // climbs of a cycle
-	perScout = 24  // points of a climb for each one that is scouted in the same cycle
+	perScout = 24  // points of a long climb for each one that is scouted in the same cycle
+	short    = 2   // the first climbs, each half as long as the one after it
 	near     = 50  // a walk begins where the cheapest score is worse than that of a best point by one in so many at the most
 	kicked   = 8   // starts near one of the best points
 	kicks    = 4   // parameters in which each of these differs from it
@@ -30,6 +31,7 @@ const (
 type climb struct {
 	starts []candidate // where walks may begin
 	walks  []walk
+	steps  int         // that are proposed at most
 	asked  int         // steps that were proposed
 	found  []candidate // what is to be refined, the least first
 }
@@ -55,8 +57,8 @@ func (h *halving) begin() bool {
 	h.climbed++
 	parent := h.point(h.elite[h.climbs%len(h.elite)])
 	from := parent.Ordinals()
+	h.climb = climb{steps: perScout * h.cfg.Scouts >> max(0, short-h.climbs)}
 	h.climbs++
-	h.climb = climb{}
 	h.climb.starts = []candidate{h.candidate(parent)}
 	add := func(ords []int) {
 		if c, ok := h.complete(ords, from); ok && !slices.Contains(h.climb.starts, c) {
@@ -101,7 +103,7 @@ func (h *halving) climbOn() bool {
 			}
 		}
 	}
-	if c.asked >= perScout*h.cfg.Scouts || len(c.walks) == 0 {
+	if c.asked >= c.steps || len(c.walks) == 0 {
 		return false
 	}
 	h.group, h.level = nil, h.cfg.Levels
@@ -143,7 +145,7 @@ func (h *halving) accepts(at, cost float64) bool {
 	if cost <= at {
 		return true
 	}
-	done := float64(h.climb.asked) / float64(perScout*h.cfg.Scouts)
+	done := float64(h.climb.asked) / float64(h.climb.steps)
 	temperature := math.Abs(at) / warm * math.Pow(cooled, -done)
 	return temperature > 0 && h.rng.Float64() < math.Exp((at-cost)/temperature)
 }

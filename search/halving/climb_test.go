@@ -105,6 +105,7 @@ func TestWalk(t *testing.T) {
 	for x, cost := range []float64{100, 99, 101, math.NaN(), 150} {
 		h.score(at(x), 1, cost)
 	}
+	h.climb.steps = 100
 	h.climb.walks = []walk{{at: at(0), least: at(0), next: at(1), blame: map[int]int{}}}
 	w := &h.climb.walks[0]
 	propose := func(c candidate) {
@@ -122,7 +123,7 @@ func TestWalk(t *testing.T) {
 	if w.at != at(1) {
 		t.Error("a warm walk goes to twice the cost")
 	}
-	h.climb.asked = perScout * h.cfg.Scouts
+	h.climb.asked = h.climb.steps
 	for range 1000 {
 		if propose(at(2)); w.at != at(1) {
 			t.Fatal("a cold walk goes to what is worse by 2 %")
