@@ -94,9 +94,9 @@ LONG := ./cmd/tune ./kernels/native/worker ./kernels/remote ./kernels/user ./sea
 BROWSER = $(shell command -v chromium-headless-shell || command -v headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome)
 TAGS = $(if $(BROWSER),-tags browser)
 # Go's compiler takes a sixth less time with a larger heap than it gives itself, which tests do not get: so everything is compiled first.
-# One package more than there are processors is tested at a time, because tests wait for a part of their time. It is without cgo, as in make
-# build: both share what they compile, and Go's own linker takes a third less time than with the linker of C.
-test: export CGO_ENABLED := 0
+# One package more than there are processors is tested at a time, because tests wait for a part of their time. All this is without cgo, as in
+# make build: so what is compiled is shared, and Go's own linker takes a third less time than with the linker of C.
+test browser-test lint: export CGO_ENABLED := 0
 test: cc
 	@GOGC=400 $(GO) list -test -deps -export $(TAGS) ./... >/dev/null
 	$(GO) test $(TAGS) -vet=off -timeout 40m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(LONG) ./...
