@@ -70,13 +70,13 @@ func (h *halving) begin() bool {
 			continue
 		}
 		for o := range h.code.Sizes[i] {
-			ords := parent.Ordinals()
+			ords := slices.Clone(from)
 			ords[i] = o
 			add(ords)
 		}
 	}
 	for range kicked {
-		ords := parent.Ordinals()
+		ords := slices.Clone(from)
 		h.code.KickAmong(ords, h.sighted, kicks)
 		add(ords)
 	}

@@ -176,7 +176,7 @@ func Dispatch(m Matrix, k int, s Search, g Growth) (*Tree, error) {
 	if p == nil || !t.predictsBetter(k, s, g, table) {
 		return tree, nil
 	}
-	return &Tree{g.Features, &Node{Variant: tree.Root.Variant, Predictor: p}}, nil
+	return &Tree{g.Features, &Node{Variant: -1, Predictor: p}}, nil
 }
 
 // predictsBetter compares a tree with predicted costs, each made from the shapes of the other folds.
@@ -278,13 +278,12 @@ func (s Search) among(which []int) Search {
 
 // amountTable has the amounts of each variant at each shape, which are computed once.
 type amountTable struct {
-	m       Matrix
 	amounts [][]Amount // by variant; nil where they have no value at a shape
 	values  []map[string][]float64
 }
 
 func newAmountTable(m Matrix) *amountTable {
-	t := &amountTable{m: m, amounts: make([][]Amount, len(m.Variants)), values: make([]map[string][]float64, len(m.Variants))}
+	t := &amountTable{amounts: make([][]Amount, len(m.Variants)), values: make([]map[string][]float64, len(m.Variants))}
 	names := Predictor{Fields: m.Fields, Fixed: m.Fixed}
 	for j, v := range m.Variants {
 		amounts := v.Amounts
@@ -300,6 +299,9 @@ func newAmountTable(m Matrix) *amountTable {
 					amounts = nil
 					break
 				}
+			}
+			if amounts == nil {
+				break
 			}
 			t.values[j][fmt.Sprint(s.Fields)] = row
 		}

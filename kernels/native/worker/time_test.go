@@ -581,34 +581,38 @@ func TestTimeHiddenWork(t *testing.T) {
 #include <unistd.h>
 static void *work(void *arg) { SPIN(*(const int64_t *)arg); return 0; }
 `
-	for _, c := range []struct{ name, text, reason string }{
+	for _, c := range []struct {
+		name, text, reason string
+		calls              int // of a sample
+	}{
 		{"a thread a call", threads + `void tune_kernel(void *const *args, const int64_t *dims) {
 			pthread_t t;
-			if (pthread_create(&t, 0, work, (void *)dims) == 0) { SPIN(dims[0]); pthread_join(t, 0); } }`, "the file says 1"},
-		// A tenth of the time of the call before, by the clock: the helper's core may be faster than the caller's.
+			if (pthread_create(&t, 0, work, (void *)dims) == 0) { SPIN(dims[0]); pthread_join(t, 0); } }`, "the file says 1", 2},
+		// A tenth of the time of the call before, by the clock: the helper's core may be faster than the caller's. There are so many calls that
+		// the fixed part of the allowance hardly counts.
 		{"a tenth of the time", threads + `#include <time.h>
 static double used(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
 static void *share(void *arg) { while (used() < *(double *)arg / 10) SPIN(1000); return 0; }
 void tune_kernel(void *const *args, const int64_t *dims) {
 	static double last; double before = last, began = used(); pthread_t t;
 	if (pthread_create(&t, 0, share, &before) == 0) { SPIN(dims[0]); pthread_join(t, 0); }
-	last = used() - began; }`, "the file says 1"},
+	last = used() - began; }`, "the file says 1", 10},
 		{"a helper that stays", threads + `
 static volatile int64_t todo; static int begun;
 static void *help(void *arg) { for (;;) { while (!todo) usleep(100); SPIN(todo); todo = 0; } return 0; }
 void tune_kernel(void *const *args, const int64_t *dims) {
 	pthread_t t; if (!begun) { begun = 1; pthread_create(&t, 0, help, 0); }
-	todo = dims[0]; SPIN(dims[0]); while (todo) usleep(10); }`, "the file says 1"},
+	todo = dims[0]; SPIN(dims[0]); while (todo) usleep(10); }`, "the file says 1", 2},
 		{"an own clock_gettime", spin + `#include <time.h>
 int clock_gettime(clockid_t c, struct timespec *t) { static long n; t->tv_sec = 0; t->tv_nsec = n++; return 0; }
-void tune_kernel(void *const *args, const int64_t *dims) { SPIN(dims[0]); }`, ""},
+void tune_kernel(void *const *args, const int64_t *dims) { SPIN(dims[0]); }`, "", 2},
 		{"the harness written over", spin + `#include <sys/mman.h>
 #include <stdio.h>
 #include <string.h>
 void tune_kernel(void *const *args, const int64_t *dims) {
 	uintptr_t at = (uintptr_t)__builtin_return_address(0) & ~(uintptr_t)4095;
 	if (mprotect((void *)at, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) == 0) memset((void *)at, 0x90, 64);
-	SPIN(dims[0]); }`, ""},
+	SPIN(dims[0]); }`, "", 2},
 	} {
 		w := startTimer(t, Options{Core: -1})
 		if err := w.Map(nil, nil); err != nil {
@@ -617,10 +621,7 @@ void tune_kernel(void *const *args, const int64_t *dims) {
 		if err := w.Load(compileText(t, ".c", c.text)); err != nil {
 			t.Fatal(err)
 		}
-		request := TimeRequest{Dims: []int64{5_000_000}, Calls: 2, Samples: 15, Clock: CPU}
-		if c.name == "a tenth of the time" { // so much that the fixed part of the allowance hardly counts
-			request.Calls = 10
-		}
+		request := TimeRequest{Dims: []int64{5_000_000}, Calls: c.calls, Samples: 15, Clock: CPU}
 		got, err := w.Time(t.Context(), request)
 		switch r := kernels.AsRejection(err); {
 		case c.reason == "":
