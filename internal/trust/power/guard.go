@@ -46,7 +46,7 @@ var guardCases = []guardCase{
 }
 
 // The machines of a guard: what is there beside it.
-const occupied = "one busy thread a core"
+const occupied = "one busy process a core"
 
 // Guard holds guards with a slack of 2 %, and writes their table in Markdown to w. It takes Runs, 200 for 0, Limit, Seed, Quiet, Busy,
 // Cases, of "alike" and "more", Hyperfine and Observe of the options. An error means that it could not be done; whether the bounds hold is in the rows.
@@ -104,7 +104,11 @@ func (b *bench) guard(ctx context.Context, t guardCase, seed uint64, row *GuardR
 		return "", err
 	}
 	if row.Machine == occupied {
-		defer occupy()()
+		stop, err := occupy()
+		if err != nil {
+			return "", err
+		}
+		defer stop()
 	}
 	g := schedule.Guarded{Name: t.name, Against: "the baseline", Promise: 1, Slack: schedule.DefaultSlack, Bar: 1 / (1 + schedule.DefaultSlack)}
 	if err := g.Measure(ctx, b.problem.Traits().Compare, base, guarded, schedule.GuardOptions{Limit: b.limit, Seeds: []uint64{seed}}); err != nil {

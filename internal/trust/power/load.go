@@ -1,8 +1,10 @@
 package power
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"os/exec"
 	"runtime"
 	"sync"
 	"time"
@@ -13,7 +15,10 @@ import (
 func load(seed uint64) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
-	for i := range runtime.NumCPU() + 1 {
+	threads := runtime.NumCPU() + 1
+	before := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(before + threads) // what is measured competes with them for cores, not for Go's leave to use one
+	for i := range threads {
 		wg.Go(func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
@@ -30,22 +35,31 @@ func load(seed uint64) (stop func()) {
 			}
 		})
 	}
-	return sync.OnceFunc(func() { close(done); wg.Wait() })
+	return sync.OnceFunc(func() {
+		close(done)
+		wg.Wait()
+		runtime.GOMAXPROCS(before)
+	})
 }
 
-// occupy keeps every core busy with one thread of its own, without a rest, until the function that it returns is called.
-func occupy() (stop func()) {
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	for range runtime.NumCPU() {
-		wg.Go(func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			for work(done, false, time.Hour) {
-			}
-		})
+// occupy keeps every core busy with one process of its own, without a rest, until the function that it returns is called.
+func occupy() (stop func(), err error) {
+	var all []*exec.Cmd
+	stop = func() {
+		for _, c := range all {
+			_ = c.Process.Kill()
+			_ = c.Wait()
+		}
 	}
-	return sync.OnceFunc(func() { close(done); wg.Wait() })
+	for range runtime.NumCPU() {
+		c := exec.Command("sh", "-c", "while :; do :; done")
+		if err := c.Start(); err != nil {
+			stop()
+			return nil, fmt.Errorf("power: keeping a core busy: %w", err)
+		}
+		all = append(all, c)
+	}
+	return sync.OnceFunc(stop), nil
 }
 
 // work is busy for a while, and reports whether there is more to do.
