@@ -28,6 +28,9 @@ const lostStatus = 121
 // openFiles is the limit on file descriptors.
 const openFiles = 64
 
+// errNoDescriptor is why a worker did not receive the memory that tune sent.
+var errNoDescriptor = fmt.Errorf("%d files are open, and no more may be: close what the calls open", openFiles)
+
 // spareMemory is what the Go runtime and libc of a worker may map besides the candidate: stacks of threads, and heaps that are
 // mostly just reserved.
 const spareMemory = 256 << 20
@@ -350,6 +353,10 @@ func (w *child) mapPool(q poolRequest, fd int) error {
 	if err := w.limitMemory(); err != nil {
 		return err
 	}
+	if fd < 0 {
+		w.poolSize = 0
+		return errNoDescriptor
+	}
 	base, err := unix.MmapPtr(fd, 0, nil, uintptr(q.Size), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
 		w.poolSize = 0
@@ -393,6 +400,9 @@ func (w *child) mapBuffers(q mapRequest, fd int) error {
 	span += q.Evidence.Size
 	if span == 0 {
 		return w.limitMemory()
+	}
+	if fd < 0 {
+		return errNoDescriptor
 	}
 	w.span = span
 	if err := w.limitMemory(); err != nil {

@@ -377,6 +377,22 @@ func TestErrorsOfHarmedWorkersAreRejections(t *testing.T) {
 	callGood(t, w, compile(t, "good.c"))
 }
 
+// TestLeakedDescriptorsAreNamed: a candidate that leaves files open until no more may be is told so.
+func TestLeakedDescriptorsAreNamed(t *testing.T) {
+	so := compileText(t, ".c", kernelC(`while (open("/proc/self/maps", O_RDONLY) >= 0) {}`, ""))
+	w := start(t, Options{Core: -1})
+	mapIsolation(t, w)
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Call(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	mapIsolation(t, w)
+	wantRejection(t, w.Call(t.Context(), nil), space.Crashed, "could not go on: 64 files are open, and no more may be: close what the calls open")
+	callGood(t, w, compile(t, "good.c"))
+}
+
 func words(b []byte) (list []int64) {
 	for i := 0; i+8 <= len(b); i += 8 {
 		var v int64
