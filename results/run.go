@@ -353,6 +353,11 @@ func Look(dir string) (*Run, error) {
 	return &Run{Dir: dir, Settings: settings, Stored: Stored{path: filepath.Join(dir, JournalName), size: -1}}, nil
 }
 
+// LookWithoutSettings is Look for a run whose settings cannot be read: there is only what the journal says.
+func LookWithoutSettings(dir string) *Run {
+	return &Run{Dir: dir, Stored: Stored{path: filepath.Join(dir, JournalName), size: -1}}
+}
+
 func readSettings(dir string) (Settings, error) {
 	path := filepath.Join(dir, SettingsName)
 	var s Settings

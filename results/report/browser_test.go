@@ -7,9 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -79,8 +81,42 @@ func TestBrowser(t *testing.T) {
 	if err := chromedp.Run(ctx, chromedp.Navigate(server.URL), chromedp.Evaluate(`document.querySelectorAll("#runs tbody tr").length`, &rows)); err != nil || rows != 1 {
 		t.Fatalf("the list has %d runs: %v", rows, err)
 	}
+	// Sorted by the evaluations, the fewest first, with the focus of the keyboard on that button.
+	const button = `document.querySelectorAll("#runs thead button")[4]`
+	if err := chromedp.Run(ctx, chromedp.Evaluate(button+`.click(); `+button+`.focus()`, nil)); err != nil {
+		t.Fatal(err)
+	}
 	create(t, filepath.Join(dir, "b"), settings(), outcomes(48))
 	if err := chromedp.Run(ctx, chromedp.Poll(`document.querySelectorAll("#runs tbody tr").length === 2`, nil, chromedp.WithPollingTimeout(30*time.Second))); err != nil {
-		t.Errorf("the list does not move: %v", err)
+		t.Fatalf("the list does not move: %v", err)
+	}
+	var top string
+	var focused bool
+	err = chromedp.Run(ctx, chromedp.Evaluate(`document.querySelector("#runs tbody tr").cells[4].textContent`, &top), chromedp.Evaluate(`document.activeElement === `+button, &focused))
+	if err != nil || top != "48" || !focused {
+		t.Errorf("when the list has moved, the first run has %s evaluations, and the focus is kept: %v; %v", top, focused, err)
+	}
+}
+
+// TestBrowserPrints: on paper nothing is folded away, and no line is wider than the page.
+func TestBrowserPrints(t *testing.T) {
+	ctx := chromium(t)
+	dir := t.TempDir()
+	s := settings()
+	s.Shape = strings.Repeat("length=1234567,", 20)
+	create(t, filepath.Join(dir, "a"), s, outcomes(144))
+	file := filepath.Join(dir, "a.html")
+	if err := os.WriteFile(file, []byte(page(t, report.Open(filepath.Join(dir, "a"), report.Options{}))), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	folded := `[...document.querySelectorAll("details")].filter((d) => d.querySelector("table").checkVisibility()).length`
+	var all, shown, printed int
+	var wide bool
+	err := chromedp.Run(ctx, chromedp.EmulateViewport(400, 800), chromedp.Navigate("file://"+file),
+		chromedp.Evaluate(`document.querySelectorAll("details").length`, &all), chromedp.Evaluate(folded, &shown),
+		chromedp.Evaluate(`document.documentElement.scrollWidth > innerWidth`, &wide),
+		emulation.SetEmulatedMedia().WithMedia("print"), chromedp.Evaluate(folded, &printed))
+	if err != nil || all < 2 || shown != 0 || printed != all || wide {
+		t.Errorf("of %d folded tables %d are on the screen and %d on paper; wider than the page: %v; %v", all, shown, printed, wide, err)
 	}
 }

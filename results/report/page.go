@@ -15,6 +15,7 @@ import (
 
 	"tune/internal/plain"
 	"tune/results/insight"
+	"tune/space"
 )
 
 //go:embed page.tmpl style.css script.js live.js
@@ -32,13 +33,32 @@ func asset(name string) string {
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{
 		"line":    plain.Line,
-		"number":  plain.Number,
+		"metric":  metricWords,
 		"percent": func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) },
 		"join":    func(words []string, by string) string { return strings.Join(words, by) },
 		"date":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
 		"base":    filepath.Base,
 	}).ParseFS(assets, "page.tmpl"))
 })
+
+// metricWords writes a metric with its unit, where it is one that tune itself measures.
+func metricWords(m space.Metric) string {
+	switch m.Name {
+	case space.MetricGBS:
+		return plain.Number(m.Value) + " GB/s"
+	case space.MetricGFLOPS:
+		return plain.Number(m.Value) + " GFLOP/s"
+	case space.MetricGOPS:
+		return plain.Number(m.Value) + " GOP/s"
+	case space.MetricCodeBytes:
+		return plain.Number(m.Value) + " bytes"
+	case space.MetricEnergy:
+		return plain.Number(m.Value) + " nJ"
+	case space.MetricErrorShare, space.MetricSpread, space.MetricWithin:
+		return fmt.Sprintf("%.3g %%", 100*m.Value)
+	}
+	return plain.Number(m.Value)
+}
 
 // Page is a report on some runs.
 type Page struct {
@@ -110,7 +130,7 @@ func (p Page) overlay() template.HTML {
 func (r *Run) Evaluated() string { return plain.Number(float64(r.Table.Seen)) }
 
 // Spent is the time of the run in words.
-func (r *Run) Spent() string { return fmt.Sprintf("%.1f %s", r.Elapsed, r.seconds()) }
+func (r *Run) Spent() string { return r.after(r.Elapsed) }
 
 // Words writes a cost.
 func (r *Run) Words(cost float64) string { return r.Unit.Words(cost) }
