@@ -34,9 +34,11 @@ type Server struct {
 	// Token must be given by whoever asks, where it is not "": once as ?token=…, which sets a cookie, or as a bearer token.
 	Token string
 	// Host is the name by which others may ask, besides the names of this machine for itself; "" for none. Where it stands for all
-	// addresses, such as 0.0.0.0, each address is a name. Requests for another name are refused: a page from elsewhere could otherwise
-	// reach this server under its own name.
+	// addresses, such as 0.0.0.0, each address is a name, and so is Machine. Requests for another name are refused: a page from elsewhere
+	// could otherwise reach this server under its own name.
 	Host string
+	// Machine is the name of this machine in its network; it may be "".
+	Machine string
 	// Options say how runs are read. What is learned is left out while a run goes on.
 	Options Options
 	// Workers lists the workers that evaluate for runs, as they were a moment ago, or says in problem why it cannot; nil where none are
@@ -154,7 +156,10 @@ func (s *Server) asked(host string) bool {
 	}
 	ip := net.ParseIP(name)
 	all := net.ParseIP(s.Host)
-	return name == "localhost" || ip != nil && (ip.IsLoopback() || all != nil && all.IsUnspecified()) || s.Host != "" && strings.EqualFold(name, s.Host)
+	if all != nil && all.IsUnspecified() && (ip != nil || s.Machine != "" && strings.EqualFold(name, s.Machine)) {
+		return true
+	}
+	return name == "localhost" || ip != nil && ip.IsLoopback() || s.Host != "" && strings.EqualFold(name, s.Host)
 }
 
 func (s *Server) same(token string) bool {

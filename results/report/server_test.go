@@ -148,11 +148,16 @@ func TestServerRefuses(t *testing.T) {
 			t.Errorf("%s: %d", method, status)
 		}
 	}
-	all := serve(t, &report.Server{Dirs: []string{t.TempDir()}, Host: "0.0.0.0"})
-	for host, want := range map[string]int{"10.0.0.1:80": http.StatusOK, "evil.example": http.StatusForbidden} {
-		if status, _, _ := get(t, client, all.URL, func(r *http.Request) { r.Host = host }); status != want {
-			t.Errorf("%s at all addresses: %d", host, status)
+	for _, host := range []string{"0.0.0.0", "::"} {
+		all := serve(t, &report.Server{Dirs: []string{t.TempDir()}, Host: host, Machine: "ada"})
+		for asked, want := range map[string]int{"10.0.0.1:80": http.StatusOK, "Ada:80": http.StatusOK, "evil.example": http.StatusForbidden, "": http.StatusOK} {
+			if status, _, _ := get(t, client, all.URL, func(r *http.Request) { r.Host = asked }); status != want {
+				t.Errorf("%s at %s: %d", asked, host, status)
+			}
 		}
+	}
+	if status, _, _ := get(t, client, server.URL, func(r *http.Request) { r.Host = "ada" }); status != http.StatusForbidden {
+		t.Errorf("the name of the machine, at one address: %d", status)
 	}
 }
 
