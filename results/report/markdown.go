@@ -65,10 +65,18 @@ func (r *Run) markdown(b *strings.Builder) {
 		item("verdict", cellOf(string(s.Verdict)))
 		item("interval", Interval(s.RatioInterval))
 	}
+	item("state", cellOf(r.State))
 	item("evaluated", r.Evaluated()+" in "+r.Spent())
 	item("machine", cellOf(r.Settings.Machine.CPU))
 	item("what mattered", cellOf(r.Insight.String()))
 	b.WriteByte('\n')
+	if peers := r.Peers(); len(peers) > 0 {
+		b.WriteString("| peer | peer / best | interval | pairs |\n| --- | ---: | --- | ---: |\n")
+		for _, p := range peers {
+			fmt.Fprintf(b, "| %s | %s | %s | %d |\n", cellOf(p.Name), cellOf(p.Ratio), p.Interval, p.Pairs)
+		}
+		b.WriteByte('\n')
+	}
 	r.frontMarkdown(b)
 	if len(r.Insight.Failures) > 0 {
 		b.WriteString("| failures | count | cause |\n| --- | ---: | --- |\n")

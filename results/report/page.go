@@ -178,6 +178,23 @@ func (r *Run) Finalists() (out []Finalist) {
 	return out
 }
 
+// Peers are what the best was measured beside, with the cost of each over that of the best.
+func (r *Run) Peers() (out []Finalist) {
+	if r.Final == nil {
+		return nil
+	}
+	for _, c := range r.Final.Peers {
+		f := Finalist{Name: c.Name, Ratio: "failed: " + c.Failed, Interval: Interval(c.Interval), Pairs: c.Pairs}
+		if c.Ratio > 0 {
+			f.Ratio = fmt.Sprintf("%.3f×", c.Ratio)
+		} else if c.Failed == "" {
+			f.Ratio = "unknown"
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
 // Shares are the rows of the table of importance.
 func (r *Run) Shares() []insight.Share {
 	shares := r.Insight.Measured

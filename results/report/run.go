@@ -170,7 +170,7 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 		r.problem("there is one outcome: nothing can be compared")
 	}
 	if r.Table.Stride > 1 {
-		r.problem("of %s outcomes, every %s is drawn", plain.Number(float64(r.Table.Seen)), fmt.Sprintf("%d-th one", r.Table.Stride))
+		r.problem("of %s outcomes, one in %d is drawn", plain.Number(float64(r.Table.Seen)), r.Table.Stride)
 	}
 }
 
