@@ -2,6 +2,8 @@ package report_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/xml"
 	"errors"
 	"flag"
@@ -302,6 +304,21 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// A program that has changed since it was exported is not shown as the winner without saying so.
+func TestChangedProgram(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	create(t, dir, settings(), outcomes(48))
+	s := export(t, dir)
+	s.Artifacts = []results.Artifact{{Name: "best.c", SHA256: strings.Repeat("0", 64), Bytes: 7}}
+	if err := errors.Join(s.Write(filepath.Join(dir, "best.json")), os.WriteFile(filepath.Join(dir, "best.c"), []byte("int a;\n"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	r := report.Open(dir, report.Options{})
+	if want := "the program is not the one that was exported: best.c has changed since"; len(r.Damage) != 1 || r.Damage[0] != want || r.Source != "int a;\n" {
+		t.Errorf("damage %q, want %q; the program is %q", r.Damage, want, r.Source)
+	}
+}
+
 // The command that verifies a schedule can be copied as it is, and metrics have their units.
 func TestCommandsAndUnits(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "it's a run")
@@ -330,7 +347,7 @@ func TestHostile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), `<script>alert("dir")</script>`)
 	s := settings()
 	const evil = `<img/src=x/onerror=alert(1)>"'&` + "`|"
-	s.Kernel, s.Shape, s.Machine.CPU = evil, `</title><script>alert(2)</script>`, "</style><script>"
+	s.Kernel, s.Shape, s.Machine.CPU, s.Unit = evil, `</title><script>alert(2)</script>`, "</style><script>", "\u202e</b><img>\x1b[31m"
 	var entries []space.Entry
 	for i := range 60 {
 		e := space.Entry{Number: i, Key: fmt.Sprintf(`p=<script>alert(%d)</script> q=%s%d`, i%5, `"><svg/onload=alert(1)>`, i%4), Elapsed: float64(i + 1)}
@@ -341,8 +358,18 @@ func TestHostile(t *testing.T) {
 		entries = append(entries, e)
 	}
 	create(t, dir, s, entries)
+	exported := export(t, dir)
+	source := "int a; // \u202e</pre><script>alert(4)</script>\x1b[31m\n"
+	sum := sha256.Sum256([]byte(source))
+	exported.Unit, exported.Reproduce = s.Unit, []string{"tune run \u202e\x1b[31mx"}
+	exported.Artifacts = []results.Artifact{{Name: "best<script>.c", SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(source))}}
+	if err := errors.Join(exported.Write(filepath.Join(dir, "best.json")), os.WriteFile(filepath.Join(dir, "best<script>.c"), []byte(source), 0o666)); err != nil {
+		t.Fatal(err)
+	}
 	r := report.Open(dir, report.Options{})
-	r.SourceName, r.Source = "</summary><script>", "</pre><script>alert(4)</script>"
+	if len(r.Damage) > 0 || !strings.Contains(r.Source, "alert(4)") {
+		t.Fatalf("damage %q, the program is %q", r.Damage, r.Source)
+	}
 	html := page(t, r, r)
 	drawings(t, html)
 	body := html[strings.Index(html, "<body>"):]
@@ -355,6 +382,9 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	text := markdown(t, r)
+	if strings.ContainsAny(text, "\u202e\x1b") {
+		t.Errorf("Markdown has hidden characters:\n%q", text)
+	}
 	for _, line := range strings.Split(text, "\n") {
 		if strings.Contains(line, "<script") && !strings.Contains(line, "`") {
 			t.Errorf("Markdown has markup: %s", line)

@@ -2,6 +2,8 @@ package report
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"html/template"
@@ -63,7 +65,7 @@ type Options struct {
 // Open reads the run in a directory. What cannot be read is one of its problems.
 func Open(dir string, o Options) *Run {
 	about := results.Describe(dir)
-	r := &Run{Name: dir, Settings: about.Settings, State: about.State.String(), Elapsed: about.Summary.Elapsed, Unit: space.Unit(about.Settings.Unit)}
+	r := &Run{Name: dir, Settings: about.Settings, State: about.State.String(), Elapsed: about.Summary.Elapsed, Unit: unitOf(about.Settings.Unit)}
 	if about.End.Why != "" {
 		r.State += ": " + about.End.Why
 	}
@@ -97,6 +99,9 @@ func Open(dir string, o Options) *Run {
 	return r
 }
 
+// unitOf is the unit that a file names.
+func unitOf(text string) space.Unit { return space.Unit(plain.Line(text)) }
+
 // scheduleName is the schedule of a run in its directory.
 const scheduleName = "best.json"
 
@@ -112,7 +117,7 @@ func (r *Run) readSchedule(dir string, lost bool) {
 		r.damage("the schedule cannot be read: %v", err)
 	}
 	if lost && r.Schedule != nil {
-		r.Unit = space.Unit(s.Unit)
+		r.Unit = unitOf(s.Unit)
 		r.Settings = results.Settings{
 			Kernel: s.Kernel, KernelVersion: s.KernelVersion, Shape: s.Shape, Unit: s.Unit, Strategy: s.Strategy, StrategyConfig: s.StrategyConfig, Seed: s.Seed,
 			Machine: s.Machine, Clock: s.Clock, Baseline: results.Preset{Name: s.Baseline.Preset, Key: s.Baseline.Key},
@@ -198,10 +203,13 @@ func (r *Run) readSource(dir string) {
 		}
 		source, err := files.In(dir).Read(a.Name, files.Settings)
 		if err != nil {
-			r.problem("the program cannot be read: %v", err)
+			r.damage("the program cannot be read: %v", err)
 			return
 		}
-		if r.SourceName, r.Source = a.Name, string(source); len(r.Source) > mostSource {
+		if sum := sha256.Sum256(source); hex.EncodeToString(sum[:]) != a.SHA256 {
+			r.damage("the program is not the one that was exported: %s has changed since", a.Name)
+		}
+		if r.SourceName, r.Source = a.Name, plain.Text(string(source)); len(r.Source) > mostSource {
 			r.Source = strings.ToValidUTF8(r.Source[:mostSource], "") + "\n… the rest is in the file"
 		}
 		return
@@ -215,7 +223,7 @@ func Measurements(path string, o Options) (*Run, error) {
 		return nil, err
 	}
 	r := &Run{
-		Name: path, File: true, State: "measurements", Unit: space.Unit(f.Unit),
+		Name: path, File: true, State: "measurements", Unit: unitOf(f.Unit),
 		Settings: results.Settings{Kernel: cmp.Or(f.Kernel, f.Space), Unit: f.Unit, Machine: results.Machine{CPU: f.Device}},
 	}
 	h := space.History{Entries: map[int]space.Entry{}, Batches: []space.Batch{{Count: len(f.Rows)}}}
@@ -318,7 +326,7 @@ func (r *Run) Reproduce() string {
 			lines[i] = "tune verify " + quoted(filepath.Join(r.Name, scheduleName))
 		}
 	}
-	return strings.Join(lines, "\n")
+	return plain.Text(strings.Join(lines, "\n"))
 }
 
 // ValueChart is the chart of a parameter with its numbers.

@@ -23,7 +23,6 @@ import (
 	"tune/internal/guard"
 	"tune/internal/plain"
 	"tune/results"
-	"tune/space"
 )
 
 // Server shows runs while they go on. It reads the files of runs and writes nothing. Browsers get what has changed as server-sent
@@ -259,7 +258,7 @@ func rowOf(l results.Listing, now time.Time) row {
 		Evaluated: plain.Number(float64(l.Summary.Evaluations)), Damaged: l.Err != nil,
 	}
 	if l.Summary.Best != nil {
-		r.Best = space.Unit(l.Settings.Unit).Words(l.Summary.Best.Outcome.Cost)
+		r.Best = unitOf(l.Settings.Unit).Words(l.Summary.Best.Outcome.Cost)
 	}
 	if l.Err != nil {
 		r.Best = plain.Clip(plain.Line(l.Err.Error()), 160)
