@@ -146,6 +146,7 @@ func Interval(low *[2]float64) string {
 // Finalist is a row of the comparison at the end of a run.
 type Finalist struct {
 	Name, Key, Cost, Ratio, Interval string
+	Value                            float64 // of the cost
 	Pairs                            int
 }
 
@@ -156,7 +157,7 @@ func (r *Run) Finalists() (out []Finalist) {
 		return nil
 	}
 	add := func(name, key string, cost, ratio float64, interval *[2]float64, pairs int) {
-		f := Finalist{Name: name, Key: key, Cost: r.Unit.Words(cost), Interval: Interval(interval), Pairs: pairs}
+		f := Finalist{Name: name, Key: key, Cost: r.Unit.Words(cost), Value: cost, Interval: Interval(interval), Pairs: pairs}
 		if ratio > 0 {
 			f.Ratio = fmt.Sprintf("%.3f×", ratio)
 		}

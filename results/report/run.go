@@ -310,6 +310,17 @@ func (r *Run) Best() string {
 	return ""
 }
 
+// BestCost is the cost that Best says; 0 for none.
+func (r *Run) BestCost() float64 {
+	if r.Schedule != nil {
+		return r.Schedule.Cost
+	}
+	if best := r.Table.Best(); best != nil {
+		return best.Cost
+	}
+	return 0
+}
+
 // Title is the kernel with its shape.
 func (r *Run) Title() string {
 	return cmp.Or(strings.TrimSpace(r.Settings.Kernel+" "+r.Settings.Shape), filepath.Base(r.Name))

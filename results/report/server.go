@@ -248,7 +248,8 @@ func stampOf(dir string) (stamp string) {
 // row is a run in the list.
 type row struct {
 	ID, Name, Kernel, State, Best, Evaluated, Age string
-	Seconds                                       int64 // of the age
+	Cost                                          float64 // that Best says; 0 for none
+	Seconds                                       int64   // of the age
 	Damaged                                       bool
 }
 
@@ -258,7 +259,7 @@ func rowOf(l results.Listing, now time.Time) row {
 		Evaluated: plain.Number(float64(l.Summary.Evaluations)), Damaged: l.Err != nil,
 	}
 	if l.Summary.Best != nil {
-		r.Best = unitOf(l.Settings.Unit).Words(l.Summary.Best.Outcome.Cost)
+		r.Cost, r.Best = l.Summary.Best.Outcome.Cost, unitOf(l.Settings.Unit).Words(l.Summary.Best.Outcome.Cost)
 	}
 	if l.Err != nil {
 		r.Best = plain.Clip(plain.Line(l.Err.Error()), 160)
