@@ -471,6 +471,25 @@ func List(root string) ([]Listing, error) {
 	return list, nil
 }
 
+// Folders are the folders of runs in a directory: the directory itself, its folder of runs, and those of a library of kernels, which keeps
+// the runs of each function.
+func Folders(dir string) []string {
+	out := []string{dir}
+	tuning := filepath.Join(dir, "tuning")
+	inside := []string{dir, tuning}
+	entries, _ := os.ReadDir(tuning) // only a library has it
+	for _, e := range entries {
+		inside = append(inside, filepath.Join(tuning, e.Name()))
+	}
+	for _, of := range inside {
+		runs := filepath.Join(of, "runs")
+		if info, err := os.Stat(runs); err == nil && info.IsDir() {
+			out = append(out, runs)
+		}
+	}
+	return out
+}
+
 // isRun reports whether a directory has the files of a run, or one of them.
 func isRun(dir string) bool {
 	for _, name := range []string{SettingsName, JournalName} {

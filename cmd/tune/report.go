@@ -158,7 +158,7 @@ func (a *app) reportedBy(arg string) (read []func() (*report.Run, error), err er
 		open(arg)
 		return read, nil
 	}
-	for _, dir := range []string{arg, filepath.Join(arg, "runs")} {
+	for _, dir := range results.Folders(arg) {
 		list, err := results.List(dir)
 		if err != nil {
 			return nil, err

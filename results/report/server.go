@@ -192,6 +192,21 @@ func idOf(dir string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// runsIn are the directories in a folder that have the files of a run. A folder that is not there may come later.
+func runsIn(folder string) (dirs []string) {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		at := filepath.Join(folder, e.Name())
+		for _, name := range []string{results.SettingsName, results.JournalName} {
+			if _, err := os.Stat(filepath.Join(at, name)); err == nil {
+				dirs = append(dirs, at)
+				break
+			}
+		}
+	}
+	return dirs
+}
+
 // list describes the runs, the newest first.
 func (s *Server) list() []results.Listing {
 	var dirs []string
@@ -200,18 +215,8 @@ func (s *Server) list() []results.Listing {
 			dirs = append(dirs, dir)
 			continue
 		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue // it may come later
-		}
-		for _, e := range entries {
-			at := filepath.Join(dir, e.Name())
-			for _, name := range []string{results.SettingsName, results.JournalName} {
-				if _, err := os.Stat(filepath.Join(at, name)); err == nil {
-					dirs = append(dirs, at)
-					break
-				}
-			}
+		for _, folder := range results.Folders(dir) {
+			dirs = append(dirs, runsIn(folder)...)
 		}
 	}
 	s.mu.Lock()

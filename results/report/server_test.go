@@ -131,6 +131,26 @@ func TestServer(t *testing.T) {
 	}
 }
 
+// The runs of a library are listed too, and those in the folder of runs beside others.
+func TestServerShowsLibraries(t *testing.T) {
+	dir := t.TempDir()
+	var want []string
+	for _, at := range []string{"a", "runs/b", "tuning/runs/c", "tuning/sums/runs/d"} {
+		create(t, filepath.Join(dir, at), settings(), outcomes(3))
+		want = append(want, filepath.Join(dir, at)+"</a>")
+	}
+	server := serve(t, &report.Server{Dirs: []string{dir}})
+	_, html, _ := get(t, server.Client(), server.URL, nil)
+	for _, name := range want {
+		if !strings.Contains(html, name) {
+			t.Errorf("the list lacks %s", name)
+		}
+	}
+	if n := len(ids(html)); n != len(want) {
+		t.Errorf("the list has %d runs", n)
+	}
+}
+
 // Others may not ask under another name, nor change anything.
 func TestServerRefuses(t *testing.T) {
 	server := serve(t, &report.Server{Dirs: []string{t.TempDir()}})
