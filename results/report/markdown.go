@@ -11,6 +11,9 @@ import (
 // Markdown writes the summary of a page, for a pull request.
 func (p Page) Markdown(w io.Writer) error {
 	var b strings.Builder
+	if p.Left > 0 {
+		fmt.Fprintf(&b, "> %d older runs are not shown\n\n", p.Left)
+	}
 	if len(p.Runs) > 1 {
 		b.WriteString("| run | kernel | state | evaluations | best |\n| --- | --- | --- | ---: | --- |\n")
 		for _, r := range p.Runs {

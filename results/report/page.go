@@ -64,6 +64,7 @@ func metricWords(m space.Metric) string {
 type Page struct {
 	Version string // of tune
 	Runs    []*Run
+	Left    int // how many older runs are not among these
 }
 
 // view is what the template of a run sees.

@@ -177,14 +177,17 @@ func (s *Server) allowed(r *http.Request) bool {
 }
 
 // watched is what a page shows: the list of runs, or some of them by their names in addresses.
-type watched struct{ ids []string }
+type watched struct {
+	ids   []string
+	asked []string // all that the address has, of which ids are the first
+}
 
 func watchedOf(r *http.Request) watched {
 	ids := r.URL.Query()["id"]
-	return watched{ids[:min(len(ids), mostBeside)]}
+	return watched{ids[:min(len(ids), mostBeside)], ids}
 }
 
-func (w watched) query() string { return url.Values{"id": w.ids}.Encode() }
+func (w watched) query() string { return url.Values{"id": w.asked}.Encode() }
 
 // idOf names a directory in an address.
 func idOf(dir string) string {
@@ -207,8 +210,8 @@ func runsIn(folder string) (dirs []string) {
 	return dirs
 }
 
-// list describes the runs, the newest first.
-func (s *Server) list() []results.Listing {
+// list describes the runs, the newest first, and says how many older ones it leaves out.
+func (s *Server) list() (newest []results.Listing, left int) {
 	var dirs []string
 	for _, dir := range s.Dirs {
 		if _, err := os.Stat(filepath.Join(dir, results.SettingsName)); err == nil {
@@ -237,7 +240,8 @@ func (s *Server) list() []results.Listing {
 	slices.SortStableFunc(out, func(a, b results.Listing) int {
 		return cmp.Or(b.Settings.Created.Compare(a.Settings.Created), cmp.Compare(a.Dir, b.Dir))
 	})
-	return out[:min(len(out), mostListed)]
+	n := min(len(out), mostListed)
+	return out[:n], len(out) - n
 }
 
 // stampOf changes with the files of a run.
@@ -292,13 +296,16 @@ func Age(d time.Duration) string {
 // content is the part of a page that changes.
 func (s *Server) content(at watched) (html string, title string) {
 	var out bytes.Buffer
-	list := s.list()
+	list, left := s.list()
 	if len(at.ids) == 0 {
-		var rows []row
+		listed := struct {
+			Rows []row
+			Left int
+		}{Left: left}
 		for _, l := range list {
-			rows = append(rows, rowOf(l, time.Now()))
+			listed.Rows = append(listed.Rows, rowOf(l, time.Now()))
 		}
-		if err := templates().ExecuteTemplate(&out, "list", rows); err != nil {
+		if err := templates().ExecuteTemplate(&out, "list", listed); err != nil {
 			return "<p>this page cannot be shown</p>", "tune"
 		}
 		if now := s.workersNow(); now != nil {
@@ -310,6 +317,9 @@ func (s *Server) content(at watched) (html string, title string) {
 	}
 	page := Page{Version: s.Version}
 	var views []view
+	if left := len(at.asked) - len(at.ids); left > 0 {
+		fmt.Fprintf(&out, `<p class="problem">At most %d runs are shown side by side: %d more are left out.</p>`, mostBeside, left)
+	}
 	for i, id := range at.ids {
 		k := slices.IndexFunc(list, func(l results.Listing) bool { return idOf(l.Dir) == id })
 		if k < 0 {
@@ -407,13 +417,14 @@ func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Requ
 
 // stamp changes when the content of a page may have changed.
 func (s *Server) stamp(at watched) (stamp string) {
-	for _, l := range s.list() {
+	list, left := s.list()
+	for _, l := range list {
 		if id := idOf(l.Dir); len(at.ids) == 0 || slices.Contains(at.ids, id) {
 			stamp += id + l.State.String() + stampOf(l.Dir)
 		}
 	}
 	if len(at.ids) == 0 {
-		stamp += time.Now().Format("15:04") // ages
+		stamp += fmt.Sprint(left, time.Now().Format("15:04")) // the latter for ages
 		if now := s.workersNow(); now != nil {
 			stamp += fmt.Sprint(*now)
 		}

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -121,6 +123,11 @@ func TestServer(t *testing.T) {
 	if strings.Count(html, "<section id=\"run") != 2 || !strings.Contains(html, "not there any more") {
 		t.Errorf("side by side: %.400s", html)
 	}
+	if _, html, _ := get(t, client, server.URL+"/run?"+strings.Repeat("id="+names[0]+"&", 8), nil); !strings.Contains(html, "At most 6 runs are shown side by side: 2 more are left out.") {
+		t.Errorf("of eight runs: %.600s", html)
+	} else if _, events, _ := strings.Cut(html, `data-events="`); strings.Count(events[:strings.Index(events, `"`)], "id="+names[0]) != 8 {
+		t.Error("the events are not of all eight runs: the page would lose the note")
+	}
 	for _, name := range []string{"style.css", "script.js", "live.js"} {
 		if status, text, _ := get(t, client, server.URL+"/"+name, nil); status != http.StatusOK || text == "" {
 			t.Errorf("%s: %d", name, status)
@@ -148,6 +155,22 @@ func TestServerShowsLibraries(t *testing.T) {
 	}
 	if n := len(ids(html)); n != len(want) {
 		t.Errorf("the list has %d runs", n)
+	}
+}
+
+// Of more runs than a list holds, the page says how many it leaves out.
+func TestServerLeavesOut(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 503 {
+		at := filepath.Join(dir, fmt.Sprint(i))
+		if err := errors.Join(os.Mkdir(at, 0o777), os.WriteFile(filepath.Join(at, results.SettingsName), []byte("{"), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := serve(t, &report.Server{Dirs: []string{dir}})
+	_, html, _ := get(t, server.Client(), server.URL, nil)
+	if n := len(ids(html)); n != 500 || !strings.Contains(html, "3 older runs are not shown.") {
+		t.Errorf("the list has %d runs, and does not say that 3 are left out", n)
 	}
 }
 
