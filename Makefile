@@ -153,4 +153,4 @@ screenshots: build chromium
 # browser-test opens reports and the live page in Chromium, which it installs where Debian's packages are. make test does the same where
 # Chromium is there already.
 browser-test: chromium
-	$(GO) test -tags browser -count=1 -run '^TestBrowser$$' -v ./results/report
+	$(GO) test -tags browser -count=1 -run '^TestBrowser' -v ./results/report

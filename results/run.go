@@ -353,6 +353,11 @@ func Look(dir string) (*Run, error) {
 	return &Run{Dir: dir, Settings: settings, Stored: Stored{path: filepath.Join(dir, JournalName), size: -1}}, nil
 }
 
+// LookWithoutSettings is Look for a run whose settings cannot be read: there is only what the journal says.
+func LookWithoutSettings(dir string) *Run {
+	return &Run{Dir: dir, Stored: Stored{path: filepath.Join(dir, JournalName), size: -1}}
+}
+
 func readSettings(dir string) (Settings, error) {
 	path := filepath.Join(dir, SettingsName)
 	var s Settings
@@ -464,6 +469,25 @@ func List(root string) ([]Listing, error) {
 		return cmp.Or(b.Settings.Created.Compare(a.Settings.Created), cmp.Compare(a.Dir, b.Dir))
 	})
 	return list, nil
+}
+
+// Folders are the folders of runs in a directory: the directory itself, its folder of runs, and those of a library of kernels, which keeps
+// the runs of each function.
+func Folders(dir string) []string {
+	out := []string{dir}
+	tuning := filepath.Join(dir, "tuning")
+	inside := []string{dir, tuning}
+	entries, _ := os.ReadDir(tuning) // only a library has it
+	for _, e := range entries {
+		inside = append(inside, filepath.Join(tuning, e.Name()))
+	}
+	for _, of := range inside {
+		runs := filepath.Join(of, "runs")
+		if info, err := os.Stat(runs); err == nil && info.IsDir() {
+			out = append(out, runs)
+		}
+	}
+	return out
 }
 
 // isRun reports whether a directory has the files of a run, or one of them.

@@ -118,8 +118,12 @@ func (f guardFlags) options(changed func(flag string) bool) (o schedule.GuardOpt
 // guard guards what the arguments name, one after the other.
 func (a *app) guard(ctx context.Context, args []string, with guardFlags, o schedule.GuardOptions, quiet bool) (all []*schedule.Guarded, err error) {
 	for _, arg := range args {
-		if (with.against != "" || with.config != "") && library.IsLibrary(arg) {
-			return nil, usage(fmt.Errorf("%s is a library: --against and --config are for schedules and run directories: leave them out", arg))
+		if library.IsLibrary(arg) {
+			if with.against != "" || with.config != "" {
+				return nil, usage(fmt.Errorf("%s is a library: --against and --config are for schedules and run directories: leave them out", arg))
+			}
+		} else if _, err := schedulePath(arg); isUsage(err) {
+			return nil, err // before anything is measured
 		}
 	}
 	n := newNotice(a, quiet)
@@ -139,29 +143,42 @@ func (a *app) guard(ctx context.Context, args []string, with guardFlags, o sched
 	}
 	for _, arg := range args {
 		o.Seeds = tune.FreshSeeds(tune.ExportChecks)
-		if library.IsLibrary(arg) {
-			find, done := a.libraryKernels(*with.yes)
-			defer done()
-			found, err := library.Guard(ctx, library.GuardOptions{Dir: arg, Kernels: find, Guard: o, Observe: func(of string) { name = of }})
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, found...)
-			continue
-		}
-		side, done, err := a.guardSide(arg, with.config, *with.yes)
-		if err != nil {
+		found, err := a.guardOne(ctx, arg, against, with, o, func(of string) { name = of })
+		switch {
+		case err != nil && (len(args) == 1 || ctx.Err() != nil || isUsage(adviseGuard(err))):
 			return nil, err
+		case err != nil: // the others are guarded all the same
+			found = []*schedule.Guarded{schedule.Unguarded(arg, err)}
 		}
-		name = side.Name
-		g, err := schedule.Guard(ctx, side, against, o)
-		done()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, g)
+		all = append(all, found...)
 	}
 	return all, nil
+}
+
+// isUsage reports whether an error is about what was asked for.
+func isUsage(err error) bool {
+	e, ok := errors.AsType[*exitError](err)
+	return ok && e.code == exitUsage
+}
+
+// guardOne guards what one argument names; names is told the name of each part of it.
+func (a *app) guardOne(ctx context.Context, arg string, against *tune.Side, with guardFlags, o schedule.GuardOptions, names func(string)) ([]*schedule.Guarded, error) {
+	if library.IsLibrary(arg) {
+		find, done := a.libraryKernels(*with.yes)
+		defer done()
+		return library.Guard(ctx, library.GuardOptions{Dir: arg, Kernels: find, Guard: o, Observe: names})
+	}
+	side, done, err := a.guardSide(arg, with.config, *with.yes)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	names(side.Name)
+	g, err := schedule.Guard(ctx, side, against, o)
+	if err != nil {
+		return nil, err
+	}
+	return []*schedule.Guarded{g}, nil
 }
 
 // guardSide reads a schedule and finds its kernel, which done closes.
@@ -236,7 +253,10 @@ func (a *app) printGuarded(all []*schedule.Guarded) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "guarded   %s\nkernel    %s\nagainst   %s\n", g.Name, plain.Line(strings.TrimSpace(g.Kernel+" "+g.Shape)), plain.Line(g.Against))
+		fmt.Fprintf(w, "guarded   %s\n", g.Name)
+		if g.Kernel != "" {
+			fmt.Fprintf(w, "kernel    %s\nagainst   %s\n", plain.Line(strings.TrimSpace(g.Kernel+" "+g.Shape)), plain.Line(g.Against))
+		}
 		if g.Checked != "" {
 			fmt.Fprintf(w, "checked   %s\n", g.Checked)
 			printWeak(w, underChecked, g.Weak)
@@ -257,12 +277,12 @@ func (a *app) printGuarded(all []*schedule.Guarded) error {
 func printGuardedCosts(w io.Writer, g *schedule.Guarded) {
 	unit := space.Unit(g.Unit)
 	switch {
-	case g.Standing == schedule.Broken || g.Itself:
+	case g.Standing == schedule.Broken || g.Itself || g.Kernel == "":
 	case g.Exact:
 		fmt.Fprintf(w, "cost      %s; before %s\n", unit.Words(g.Cost), unit.Words(g.RecordedCost))
 	default:
 		if g.Recorded > 0 {
-			fmt.Fprintf(w, "recorded  %s\n", guardRatio(g.Recorded, g.RecordedLow, g.RecordedHigh))
+			fmt.Fprintf(w, "recorded  %s%s\n", guardRatio(g.Recorded, g.RecordedLow, g.RecordedHigh), elsewhere(g))
 		}
 		fmt.Fprintf(w, "now       %s, in %s and %v\n", guardRatio(g.Ratio, g.Low, g.High), plain.Count(g.Pairs, "pair"), space.Duration(g.Seconds).Round(100*time.Millisecond))
 		fmt.Fprintf(w, "wanted    %.3f, which is %.3f with costs %s higher\n", g.Bar, g.Promise, percent(g.Slack))
@@ -280,6 +300,21 @@ func compilerThen(g *schedule.Guarded) string {
 	return "; before " + plain.Line(g.Compiler)
 }
 
+// elsewhere says on which processor the ratio was recorded, where that is another one: the ratio may well be another on this one.
+func elsewhere(g *schedule.Guarded) string {
+	if g.Recorded == 0 || g.Processor == "" || g.Processor == g.ProcessorNow {
+		return ""
+	}
+	return fmt.Sprintf(" on another processor, %s; this one is %s", plain.Line(g.Processor), plain.Line(g.ProcessorNow))
+}
+
+func recordedElsewhere(g *schedule.Guarded) string {
+	if where := elsewhere(g); where != "" {
+		return "; recorded" + where
+	}
+	return ""
+}
+
 // writeGuardMarkdown writes a summary for GitHub.
 func writeGuardMarkdown(w io.Writer, all []*schedule.Guarded) error {
 	marks := map[schedule.GuardStanding]string{schedule.Holds: "✅", schedule.Slowed: "❌", schedule.Broken: "❌", schedule.CannotTell: "❔"}
@@ -293,7 +328,7 @@ func writeGuardMarkdown(w io.Writer, all []*schedule.Guarded) error {
 	for _, g := range all {
 		recorded, now, wanted := "", "", ""
 		switch unit := space.Unit(g.Unit); {
-		case g.Standing == schedule.Broken || g.Itself:
+		case g.Standing == schedule.Broken || g.Itself || g.Kernel == "":
 		case g.Exact:
 			recorded, now, wanted = unit.Words(g.RecordedCost), unit.Words(g.Cost), "at most "+percent(g.Slack)+" more"
 		default:
@@ -307,7 +342,7 @@ func writeGuardMarkdown(w io.Writer, all []*schedule.Guarded) error {
 	}
 	b.WriteString("\n")
 	for _, g := range all {
-		fmt.Fprintf(&b, "- %s %s: %s%s\n", marks[g.Standing], cell(g.Name), cell(g.Words()), cell(compilerThen(g)))
+		fmt.Fprintf(&b, "- %s %s: %s%s\n", marks[g.Standing], cell(g.Name), cell(g.Words()), cell(compilerThen(g)+recordedElsewhere(g)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -356,6 +391,8 @@ func guardedJSON(all []*schedule.Guarded) any {
 		NeedsSeconds     float64                `json:"needs_seconds,omitempty"`
 		Compiler         string                 `json:"compiler_then,omitempty"`
 		CompilerNow      string                 `json:"compiler,omitempty"`
+		Processor        string                 `json:"processor_then,omitempty"`
+		ProcessorNow     string                 `json:"processor,omitempty"`
 		Busy             bool                   `json:"busy,omitempty"`
 		State            *results.MachineState  `json:"machine_state,omitempty"`
 	}
@@ -369,7 +406,7 @@ func guardedJSON(all []*schedule.Guarded) any {
 			Name: g.Name, Against: g.Against, Kernel: g.Kernel, Shape: g.Shape, Unit: g.Unit, Exact: g.Exact, Standing: g.Standing, Words: g.Words(), Checked: g.Checked, Weak: g.Weak,
 			Slack: g.Slack, Recorded: g.Recorded, RecordedCost: g.RecordedCost, Ratio: g.Ratio, Low: g.Low, High: g.High, Error: g.Error, Cost: g.Cost,
 			Baseline: g.Baseline, Pairs: g.Pairs, Seconds: g.Seconds, NeedsPairs: g.NeedsPairs, NeedsSeconds: g.NeedsSeconds, Compiler: g.Compiler,
-			CompilerNow: g.CompilerNow, Busy: g.Busy, State: g.State(),
+			CompilerNow: g.CompilerNow, Processor: g.Processor, ProcessorNow: g.ProcessorNow, Busy: g.Busy, State: g.State(),
 		}
 		if g.Recorded > 0 {
 			v.RecordedInterval = &[2]float64{g.RecordedLow, g.RecordedHigh}

@@ -66,12 +66,12 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 		}
 		page := report.Page{Version: tune.Version()}
 		w := a.work("reading the runs", false)
-		runs, err := a.reported(args, w)
+		runs, left, err := a.reported(args, w)
 		w.end()
 		if err != nil {
 			return err
 		}
-		page.Runs = runs
+		page.Runs, page.Left = runs, left
 		var text bytes.Buffer
 		write := page.HTML
 		if chosen == "md" {
@@ -108,15 +108,15 @@ func damagedRuns(runs []*report.Run) error {
 // mostReported is how many runs of a folder are shown: the newest.
 const mostReported = 64
 
-// reported reads the runs that arguments name. shows is told how many of them are read.
-func (a *app) reported(args []string, shows *work) (runs []*report.Run, err error) {
+// reported reads the runs that arguments name, and counts the older ones that are left out. shows is told how many of them are read.
+func (a *app) reported(args []string, shows *work) (runs []*report.Run, left int, err error) {
 	var all []func() (*report.Run, error)
 	for _, arg := range args {
-		read, err := a.reportedBy(arg)
+		read, older, err := a.reportedBy(arg)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		all = append(all, read...)
+		all, left = append(all, read...), left+older
 	}
 	for i, read := range all {
 		if len(all) > 1 {
@@ -124,53 +124,55 @@ func (a *app) reported(args []string, shows *work) (runs []*report.Run, err erro
 		}
 		run, err := read()
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		runs = append(runs, run)
 	}
-	return runs, nil
+	return runs, left, nil
 }
 
-// reportedBy returns what reads the runs that an argument names.
-func (a *app) reportedBy(arg string) (read []func() (*report.Run, error), err error) {
+// reportedBy returns what reads the runs that an argument names, and how many older ones of a folder it leaves out.
+func (a *app) reportedBy(arg string) (read []func() (*report.Run, error), left int, err error) {
 	if err := absent(arg); err != nil && pages[endingOf(arg)] != "" {
-		return nil, usage(fmt.Errorf("%s is not a run: to write it, give --output %[1]s", arg))
+		return nil, 0, usage(fmt.Errorf("%s is not a run: to write it, give --output %[1]s", arg))
 	} else if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := noRun(arg); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	o := a.reportOptions()
 	open := func(dir string) { read = append(read, func() (*report.Run, error) { return report.Open(dir, o), nil }) }
 	info, err := os.Stat(arg)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, 0, err
 	case !info.IsDir() && filepath.Base(arg) == tune.ScheduleName:
 		arg = filepath.Dir(arg)
 	case !info.IsDir() && filepath.Base(arg) == "manifest.json":
 		return a.reportedBy(filepath.Dir(arg))
 	case !info.IsDir():
-		return append(read, func() (*report.Run, error) { return report.Measurements(arg, o) }), nil
+		return append(read, func() (*report.Run, error) { return report.Measurements(arg, o) }), 0, nil
 	}
 	if isRunDir(arg) || hasJournal(arg) {
 		open(arg)
-		return read, nil
+		return read, 0, nil
 	}
-	for _, dir := range []string{arg, filepath.Join(arg, "runs")} {
+	for _, dir := range results.Folders(arg) {
 		list, err := results.List(dir)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		for _, l := range list[:min(len(list), mostReported)] {
+		n := min(len(list), mostReported)
+		for _, l := range list[:n] {
 			open(l.Dir)
 		}
+		left += len(list) - n
 	}
 	if len(read) == 0 {
-		return nil, ofFile(fmt.Errorf("%s is no run, and has none: give the directory of a run (see tune runs), or a file of measurements", arg))
+		return nil, 0, ofFile(fmt.Errorf("%s is no run, and has none: give the directory of a run (see tune runs), or a file of measurements", arg))
 	}
-	return read, nil
+	return read, left, nil
 }
 
 // hasJournal reports whether a directory has the journal of a run, perhaps without its settings.

@@ -93,6 +93,9 @@ func checkListen(listen, token string) (host string, err error) {
 	if n, perr := strconv.Atoi(port); err != nil || perr != nil || n < 0 || n > 65535 {
 		return "", usage(fmt.Errorf("--listen: %q: want host:port, such as %s", listen, defaultListen))
 	}
+	if host == "" {
+		host = "::" // all addresses, as Go listens
+	}
 	ip := net.ParseIP(host)
 	here := host == "localhost" || ip != nil && ip.IsLoopback()
 	switch {
@@ -102,6 +105,16 @@ func checkListen(listen, token string) (host string, err error) {
 		return "", usage(fmt.Errorf("--token has %d characters: want %d or more", len(token), leastToken))
 	}
 	return host, nil
+}
+
+// reachable is an address of this machine at which others reach what listens on all of them; at, where there is none.
+func reachable(at net.IP, of []net.Addr) net.IP {
+	for _, a := range of {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && (n.IP.To4() != nil || at.To4() == nil) {
+			return n.IP
+		}
+	}
+	return at
 }
 
 // serveBeside shows a run while it goes on, if that is wanted, and prints where.
@@ -131,7 +144,8 @@ func (a *app) serve(ctx context.Context, dirs []string, listen, token string, wo
 		return "", nil, fmt.Errorf("--listen %s: %w", listen, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &report.Server{Dirs: dirs, Version: tune.Version(), Token: token, Host: host, Options: a.reportOptions(), Workers: workers}
+	machine, _ := os.Hostname() // without a name, its addresses do
+	s := &report.Server{Dirs: dirs, Version: tune.Version(), Token: token, Host: host, Machine: machine, Options: a.reportOptions(), Workers: workers}
 	server := &http.Server{
 		Handler: s.Handler(ctx), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
 	}
@@ -151,10 +165,11 @@ func (a *app) serve(ctx context.Context, dirs []string, listen, token string, wo
 		return nil
 	}
 	at := url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/"}
-	if host == "localhost" {
-		if _, port, err := net.SplitHostPort(at.Host); err == nil {
-			at.Host = net.JoinHostPort(host, port)
-		}
+	if on, ok := listener.Addr().(*net.TCPAddr); ok && host == "localhost" {
+		at.Host = net.JoinHostPort(host, strconv.Itoa(on.Port))
+	} else if ok && on.IP.IsUnspecified() {
+		addresses, _ := net.InterfaceAddrs() // without one, the address that was asked for is shown
+		at.Host = net.JoinHostPort(reachable(net.ParseIP(host), addresses).String(), strconv.Itoa(on.Port))
 	}
 	if token != "" {
 		at.RawQuery = url.Values{"token": {token}}.Encode()

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -130,6 +131,28 @@ func TestListenHints(t *testing.T) {
 	for _, address := range []string{"8117", ":http", "127.0.0.1:65536"} {
 		if _, err := checkListen(address, ""); err == nil || err.Error() != fmt.Sprintf("--listen: %q: want host:port, such as %s", address, defaultListen) {
 			t.Errorf("tune serve --listen %s: %v", address, err)
+		}
+	}
+}
+
+// TestListenEverywhere: an address without a host is all addresses of this machine, which the page is then asked at, with its token.
+func TestListenEverywhere(t *testing.T) {
+	for address, want := range map[string]string{":8117": "::", "0.0.0.0:8117": "0.0.0.0", "192.168.1.7:8117": "192.168.1.7"} {
+		if host, err := checkListen(address, "0123456789abcdef"); host != want || err != nil {
+			t.Errorf("%s: %q, %v", address, host, err)
+		}
+		if _, err := checkListen(address, ""); err == nil || !strings.Contains(err.Error(), "give --token") {
+			t.Errorf("%s without a token: %v", address, err)
+		}
+	}
+	one := func(text string) net.Addr { return &net.IPNet{IP: net.ParseIP(text)} }
+	all := []net.Addr{one("127.0.0.1"), one("fe80::1"), one("2001:db8::7"), one("192.168.1.7")}
+	for at, want := range map[string]string{"0.0.0.0": "192.168.1.7", "::": "2001:db8::7"} {
+		if got := reachable(net.ParseIP(at), all); got.String() != want {
+			t.Errorf("at %s: %s, want %s", at, got, want)
+		}
+		if got := reachable(net.ParseIP(at), all[:2]); got.String() != at {
+			t.Errorf("without an address: %s", got)
 		}
 	}
 }

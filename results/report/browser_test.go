@@ -4,16 +4,20 @@ package report_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"tune/results/report"
+	"tune/space"
 )
 
 // chromium returns a browser that opens pages without a window, and skips the test where none is installed.
@@ -79,8 +83,86 @@ func TestBrowser(t *testing.T) {
 	if err := chromedp.Run(ctx, chromedp.Navigate(server.URL), chromedp.Evaluate(`document.querySelectorAll("#runs tbody tr").length`, &rows)); err != nil || rows != 1 {
 		t.Fatalf("the list has %d runs: %v", rows, err)
 	}
+	// Sorted by the evaluations, the fewest first, with the focus of the keyboard on that button.
+	const button = `document.querySelectorAll("#runs thead button")[4]`
+	if err := chromedp.Run(ctx, chromedp.Evaluate(button+`.click(); `+button+`.focus()`, nil)); err != nil {
+		t.Fatal(err)
+	}
 	create(t, filepath.Join(dir, "b"), settings(), outcomes(48))
 	if err := chromedp.Run(ctx, chromedp.Poll(`document.querySelectorAll("#runs tbody tr").length === 2`, nil, chromedp.WithPollingTimeout(30*time.Second))); err != nil {
-		t.Errorf("the list does not move: %v", err)
+		t.Fatalf("the list does not move: %v", err)
+	}
+	var top string
+	var focused bool
+	err = chromedp.Run(ctx, chromedp.Evaluate(`document.querySelector("#runs tbody tr").cells[4].textContent`, &top), chromedp.Evaluate(`document.activeElement === `+button, &focused))
+	if err != nil || top != "48" || !focused {
+		t.Errorf("when the list has moved, the first run has %s evaluations, and the focus is kept: %v; %v", top, focused, err)
+	}
+}
+
+// TestBrowserSorts: costs sort by what they are, whatever their units.
+func TestBrowserSorts(t *testing.T) {
+	ctx := chromium(t)
+	dir := t.TempDir()
+	for name, cost := range map[string]float64{"a": 2.5e6, "b": 153.8, "c": 47e3} { // 2.50 ms, 153.8 ns and 47.00 µs
+		create(t, filepath.Join(dir, name), settings(), []space.Entry{{Key: "tile=4", Outcome: space.Outcome{Status: space.OK, Cost: cost}}})
+	}
+	sorted := func(table string, column int) (got string) {
+		t.Helper()
+		order := fmt.Sprintf(`var t = document.querySelector(%q); t.tHead.querySelectorAll("button")[%d].click(); [...t.tBodies[0].rows].map((r) => r.cells[%[2]d].textContent).join()`, table, column)
+		if err := chromedp.Run(ctx, chromedp.Evaluate(order, &got)); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	const want = "153.8 ns,47.00 µs,2.50 ms"
+	server := serve(t, &report.Server{Dirs: []string{dir}})
+	if err := chromedp.Run(ctx, chromedp.Navigate(server.URL)); err != nil {
+		t.Fatal(err)
+	}
+	if got := sorted("#runs", 5); got != want {
+		t.Errorf("the list sorts to %s", got)
+	}
+	var runs []*report.Run
+	for _, name := range []string{"a", "b", "c"} {
+		runs = append(runs, report.Open(filepath.Join(dir, name), report.Options{}))
+	}
+	file := filepath.Join(dir, "all.html")
+	if err := os.WriteFile(file, []byte(page(t, runs...)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := chromedp.Run(ctx, chromedp.Navigate("file://"+file)); err != nil {
+		t.Fatal(err)
+	}
+	if got := sorted("table.sort", 4); strings.ReplaceAll(got, " as the search saw it", "") != want {
+		t.Errorf("the runs of a report sort to %s", got)
+	}
+}
+
+// TestBrowserPrints: on paper nothing is folded away, and no line is wider than the page.
+func TestBrowserPrints(t *testing.T) {
+	ctx := chromium(t)
+	dir := t.TempDir()
+	s := settings()
+	s.Shape = strings.Repeat("length=1234567,", 20)
+	create(t, filepath.Join(dir, "a"), s, outcomes(144))
+	file := filepath.Join(dir, "a.html")
+	if err := os.WriteFile(file, []byte(page(t, report.Open(filepath.Join(dir, "a"), report.Options{}))), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	folded := `[...document.querySelectorAll("details")].filter((d) => d.querySelector("table").checkVisibility()).length`
+	var all, shown, printed int
+	var wide bool
+	var ink string
+	err := chromedp.Run(ctx, chromedp.EmulateViewport(400, 800), chromedp.Navigate("file://"+file),
+		chromedp.Evaluate(`document.querySelectorAll("details").length`, &all), chromedp.Evaluate(folded, &shown),
+		chromedp.Evaluate(`document.documentElement.scrollWidth > innerWidth`, &wide),
+		emulation.SetEmulatedMedia().WithMedia("print").WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}),
+		chromedp.Evaluate(folded, &printed), chromedp.Evaluate(`getComputedStyle(document.body).color`, &ink))
+	if ink != "rgb(28, 32, 36)" {
+		t.Errorf("the ink is %s", ink)
+	}
+	if err != nil || all < 2 || shown != 0 || printed != all || wide {
+		t.Errorf("of %d folded tables %d are on the screen and %d on paper; wider than the page: %v; %v", all, shown, printed, wide, err)
 	}
 }

@@ -37,7 +37,8 @@ func (r *Run) trace(overTime bool, most int) template.HTML {
 	name, of := "costs over evaluations", func(row *insight.Row) float64 { return float64(row.Number + 1) }
 	label := "evaluation"
 	if overTime {
-		name, label, of = "costs over time", r.seconds(), func(row *insight.Row) float64 { return row.Elapsed }
+		unit, seconds := r.clock()
+		name, label, of = "costs over time", unit, func(row *insight.Row) float64 { return row.Elapsed / seconds }
 	}
 	h := height + laneHeight*float64(len(lanes))
 	d := newDrawing(width, h, name, fmt.Sprintf("%d outcomes, %d of them right", len(r.Table.Rows), len(costs)), fmt.Sprintf(`class="trace" data-outcomes="%d"`, len(r.Table.Rows)))
@@ -121,7 +122,7 @@ func (r *Run) steps(d *drawing, overTime bool, at func(*insight.Row) (float64, f
 	fmt.Fprintf(&d.b, `<path class="best" d="%sH%s"/>`, path.String(), number(end))
 	for _, row := range best[max(len(best)-200, 0):] {
 		px, py := at(row)
-		d.dot("step", px, py, 3, fmt.Sprintf("best so far: #%d %s after %.1f %s: %s", row.Number, r.Unit.Words(row.Cost), row.Elapsed, r.seconds(), plain.Clip(r.Table.Key(row), 200)))
+		d.dot("step", px, py, 3, fmt.Sprintf("best so far: #%d %s after %s: %s", row.Number, r.Unit.Words(row.Cost), r.after(row.Elapsed), plain.Clip(r.Table.Key(row), 200)))
 	}
 }
 

@@ -154,7 +154,7 @@ func (f *Front) drawOne(unit space.Unit, k, most int) template.HTML {
 	}
 	d := newDrawing(width, height, "front of cost and "+name, about, fmt.Sprintf(`class="front" data-points="%d"`, len(f.Points)))
 	x, shown := costAxis(unit, costs, left, width-right)
-	y := newAxis(low, high, height-bottom, top, true, clip(name))
+	y := newAxis(low, high, height-bottom, top, true, clip(name)+map[bool]string{true: ", more is better"}[f.goals[k].Maximise])
 	d.vertical(y)
 	d.horizontal(x, height-bottom)
 	title := func(number int, values []float64) string {
@@ -232,6 +232,9 @@ func (r *Run) frontMarkdown(b *strings.Builder) {
 	if f == nil || len(f.Points) == 0 {
 		return
 	}
+	if sense := f.Sense(); sense != "" {
+		b.WriteString(cellOf(sense) + "\n\n")
+	}
 	for _, g := range f.Goals {
 		fmt.Fprintf(b, "| %s ", cellOf(g))
 	}
@@ -257,6 +260,24 @@ func (f *Front) Lacks() string {
 		return "One right outcome lacks one of these numbers."
 	}
 	return plain.Count(f.Lacking, "right outcome") + " lack one of these numbers."
+}
+
+// Sense says of which numbers more is better, and which differences do not count; "" where less of all is better, and all count.
+func (f *Front) Sense() string {
+	var out []string
+	for k, g := range f.goals {
+		if g.Maximise {
+			out = append(out, fmt.Sprintf("More %s is better.", f.Goals[k]))
+		}
+		if g.Box > 0 {
+			size := plain.Number(g.Box)
+			if g.Percent {
+				size += " %"
+			}
+			out = append(out, fmt.Sprintf("Differences in %s of less than about %s do not count.", f.Goals[k], size))
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 // mostFrontMarkdown is how many points of a front a summary has.

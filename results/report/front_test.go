@@ -61,6 +61,9 @@ func TestFrontOfAnyRun(t *testing.T) {
 		want, no   string
 	}{
 		{"cost,size,a&b:maximise", traded(400), ">a&amp;b<", "a&b<"},
+		{"cost,size,a&b:maximise", traded(400), "in cost, size, a&amp;b. More a&amp;b is better.", "More size"},
+		{"cost,a&b:maximise", traded(400), "rotate(-90)\">a&amp;b, more is better</text>", "do not count"},
+		{"cost:50%,size:2.5", traded(30), "Differences in cost of less than about 50 % do not count. Differences in size of less than about 2.5 do not count.", "is better"},
 		{"cost,size", []space.Entry{{Key: "tile=1 unroll=0", Outcome: space.Fail(space.Crashed, "it ends")}}, "so that there is no front", `class="front"`},
 		{"cost,size", traded(1), "1 point that no other point beats", "1 points"},
 		{"cost,none", traded(5), "No right outcome has all of cost, none", "class=\"front\""},

@@ -11,6 +11,9 @@ import (
 // Markdown writes the summary of a page, for a pull request.
 func (p Page) Markdown(w io.Writer) error {
 	var b strings.Builder
+	if p.Left > 0 {
+		fmt.Fprintf(&b, "> %d older runs are not shown\n\n", p.Left)
+	}
 	if len(p.Runs) > 1 {
 		b.WriteString("| run | kernel | state | evaluations | best |\n| --- | --- | --- | ---: | --- |\n")
 		for _, r := range p.Runs {
@@ -65,10 +68,18 @@ func (r *Run) markdown(b *strings.Builder) {
 		item("verdict", cellOf(string(s.Verdict)))
 		item("interval", Interval(s.RatioInterval))
 	}
+	item("state", cellOf(r.State))
 	item("evaluated", r.Evaluated()+" in "+r.Spent())
 	item("machine", cellOf(r.Settings.Machine.CPU))
 	item("what mattered", cellOf(r.Insight.String()))
 	b.WriteByte('\n')
+	if peers := r.Peers(); len(peers) > 0 {
+		b.WriteString("| peer | peer / best | interval | pairs |\n| --- | ---: | --- | ---: |\n")
+		for _, p := range peers {
+			fmt.Fprintf(b, "| %s | %s | %s | %d |\n", cellOf(p.Name), cellOf(p.Ratio), p.Interval, p.Pairs)
+		}
+		b.WriteByte('\n')
+	}
 	r.frontMarkdown(b)
 	if len(r.Insight.Failures) > 0 {
 		b.WriteString("| failures | count | cause |\n| --- | ---: | --- |\n")

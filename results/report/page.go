@@ -15,6 +15,7 @@ import (
 
 	"tune/internal/plain"
 	"tune/results/insight"
+	"tune/space"
 )
 
 //go:embed page.tmpl style.css script.js live.js
@@ -32,7 +33,7 @@ func asset(name string) string {
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{
 		"line":    plain.Line,
-		"number":  plain.Number,
+		"metric":  metricWords,
 		"percent": func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) },
 		"join":    func(words []string, by string) string { return strings.Join(words, by) },
 		"date":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
@@ -40,10 +41,30 @@ var templates = sync.OnceValue(func() *template.Template {
 	}).ParseFS(assets, "page.tmpl"))
 })
 
+// metricWords writes a metric with its unit, where it is one that tune itself measures.
+func metricWords(m space.Metric) string {
+	switch m.Name {
+	case space.MetricGBS:
+		return plain.Number(m.Value) + " GB/s"
+	case space.MetricGFLOPS:
+		return plain.Number(m.Value) + " GFLOP/s"
+	case space.MetricGOPS:
+		return plain.Number(m.Value) + " GOP/s"
+	case space.MetricCodeBytes:
+		return plain.Number(m.Value) + " bytes"
+	case space.MetricEnergy:
+		return plain.Number(m.Value) + " nJ"
+	case space.MetricErrorShare, space.MetricSpread, space.MetricWithin:
+		return fmt.Sprintf("%.3g %%", 100*m.Value)
+	}
+	return plain.Number(m.Value)
+}
+
 // Page is a report on some runs.
 type Page struct {
 	Version string // of tune
 	Runs    []*Run
+	Left    int // how many older runs are not among these
 }
 
 // view is what the template of a run sees.
@@ -110,7 +131,7 @@ func (p Page) overlay() template.HTML {
 func (r *Run) Evaluated() string { return plain.Number(float64(r.Table.Seen)) }
 
 // Spent is the time of the run in words.
-func (r *Run) Spent() string { return fmt.Sprintf("%.1f %s", r.Elapsed, r.seconds()) }
+func (r *Run) Spent() string { return r.after(r.Elapsed) }
 
 // Words writes a cost.
 func (r *Run) Words(cost float64) string { return r.Unit.Words(cost) }
@@ -126,6 +147,7 @@ func Interval(low *[2]float64) string {
 // Finalist is a row of the comparison at the end of a run.
 type Finalist struct {
 	Name, Key, Cost, Ratio, Interval string
+	Value                            float64 // of the cost
 	Pairs                            int
 }
 
@@ -136,7 +158,7 @@ func (r *Run) Finalists() (out []Finalist) {
 		return nil
 	}
 	add := func(name, key string, cost, ratio float64, interval *[2]float64, pairs int) {
-		f := Finalist{Name: name, Key: key, Cost: r.Unit.Words(cost), Interval: Interval(interval), Pairs: pairs}
+		f := Finalist{Name: name, Key: key, Cost: r.Unit.Words(cost), Value: cost, Interval: Interval(interval), Pairs: pairs}
 		if ratio > 0 {
 			f.Ratio = fmt.Sprintf("%.3f×", ratio)
 		}
@@ -154,6 +176,23 @@ func (r *Run) Finalists() (out []Finalist) {
 	}
 	for _, key := range s.TooFewPairs {
 		out = append(out, Finalist{Name: "too few pairs to tell", Key: key})
+	}
+	return out
+}
+
+// Peers are what the best was measured beside, with the cost of each over that of the best.
+func (r *Run) Peers() (out []Finalist) {
+	if r.Final == nil {
+		return nil
+	}
+	for _, c := range r.Final.Peers {
+		f := Finalist{Name: c.Name, Ratio: "failed: " + c.Failed, Interval: Interval(c.Interval), Pairs: c.Pairs}
+		if c.Ratio > 0 {
+			f.Ratio = fmt.Sprintf("%.3f×", c.Ratio)
+		} else if c.Failed == "" {
+			f.Ratio = "unknown"
+		}
+		out = append(out, f)
 	}
 	return out
 }

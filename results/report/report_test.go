@@ -2,6 +2,8 @@ package report_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/xml"
 	"errors"
 	"flag"
@@ -11,9 +13,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"tune/results"
 	"tune/results/insight"
@@ -189,6 +193,8 @@ func TestProblems(t *testing.T) {
 	create(t, at("damaged"), settings(), outcomes(144))
 	create(t, at("no settings"), settings(), outcomes(24))
 	create(t, at("schedule"), settings(), outcomes(24))
+	create(t, at("garbage"), settings(), outcomes(24))
+	create(t, at("cut"), settings(), outcomes(144))
 	damage := func(path string, change func([]byte) []byte) {
 		text, err := os.ReadFile(path)
 		if err == nil {
@@ -202,6 +208,18 @@ func TestProblems(t *testing.T) {
 		b[len(b)/2] ^= 0x20
 		return b
 	})
+	damage(filepath.Join(at("garbage"), results.JournalName), func([]byte) []byte { return []byte("no journal\n") })
+	for _, name := range []string{"no settings", "cut"} {
+		s := export(t, at(name))
+		s.Evaluations = map[string]int{"no settings": 24, "cut": 144}[name]
+		if err := s.Write(filepath.Join(at(name), "best.json")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage(filepath.Join(at("cut"), results.JournalName), func(b []byte) []byte {
+		at := bytes.Index(b, []byte(`{"n":10,`))
+		return b[:at+20]
+	})
 	if err := os.Remove(filepath.Join(at("no settings"), results.SettingsName)); err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +228,7 @@ func TestProblems(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"empty": "there is no outcome yet", "one": "there is one outcome", "failures": "no candidate was right: all 144 outcomes failed",
-		"damaged": "this run is damaged", "no settings": "this run is damaged", "schedule": "the schedule cannot be read", "not there": "this run is damaged",
+		"damaged": "this run is damaged", "no settings": "this run is damaged", "garbage": "no outcome can be shown", "cut": "the end of the journal is lost: it has 10 outcomes, and best.json was made after 144 evaluations", "schedule": "the schedule cannot be read", "not there": "this run is damaged",
 	} {
 		r := report.Open(at(name), report.Options{Learn: learn})
 		html := page(t, r)
@@ -224,6 +242,15 @@ func TestProblems(t *testing.T) {
 		if name == "damaged" && (r.Table.Seen == 0 || !strings.Contains(html, "<svg")) {
 			t.Error("what comes before the damage is not shown")
 		}
+		if name == "no settings" && (r.Table.Seen != 24 || !strings.Contains(html, "blur n=512") || !strings.Contains(html, "2.00× as fast as the baseline (2.00 ms)") || !strings.Contains(html, "<svg")) {
+			t.Error("without the settings, the schedule and the outcomes are not shown")
+		}
+		if damaged := strings.Contains("damaged no settings garbage cut schedule not there", name); damaged != (len(r.Damage) > 0) {
+			t.Errorf("%s: damage %q", name, r.Damage)
+		}
+		if (name == "garbage" || name == "damaged") && strings.Contains(html, "no candidate was evaluated") {
+			t.Errorf("%s: the page says that there was no outcome, though it could not be read: %q", name, r.Problems)
+		}
 		if name == "failures" && !strings.Contains(html, "signal 11") {
 			t.Error("the failures are not shown")
 		}
@@ -236,12 +263,91 @@ func TestProblems(t *testing.T) {
 	drawings(t, page(t, all...))
 }
 
+// No label ends outside of its drawing, and times are in a unit that people read.
+func TestLabels(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "long")
+	entries := outcomes(144)
+	for i := range entries {
+		entries[i].Elapsed *= 7200
+		if entries[i].Outcome.Status != space.OK {
+			entries[i].Outcome = space.Fail(space.CompileFailed, "no such flag")
+		}
+	}
+	create(t, dir, settings(), entries)
+	r := report.Open(dir, report.Options{})
+	html := page(t, r)
+	if r.Spent() != "28.8 hours" || !strings.Contains(html, ">hours</text>") || !strings.Contains(html, "after 0.2 hours: ") {
+		t.Errorf("the run took %s", r.Spent())
+	}
+	r.Table.Rows[143].Number = 99_999 // the axis ends with 100,000
+	const digit = 6.0                 // about the width of a character
+	label := regexp.MustCompile(`<text class="tick[^"]*" text-anchor="(\w+)" x="([0-9.]+)" y="[^"]*">([^<]*)</text>`)
+	ends := 0
+	for _, d := range drawings(t, page(t, r)) {
+		for _, m := range label.FindAllStringSubmatch(d, -1) {
+			x, err := strconv.ParseFloat(m[2], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := digit * float64(utf8.RuneCountInString(m[3]))
+			from := x - map[string]float64{"start": 0, "middle": w / 2, "end": w}[m[1]]
+			if from < 0 || from+w > 680 {
+				t.Errorf("%q is from %.0f to %.0f of 680", m[3], from, from+w)
+			}
+			if m[3] == "100,000" || m[3] == "compile failed" {
+				ends++
+			}
+		}
+	}
+	if ends < 3 {
+		t.Errorf("%d of the long labels are drawn", ends)
+	}
+}
+
+// A program that has changed since it was exported is not shown as the winner without saying so.
+func TestChangedProgram(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	create(t, dir, settings(), outcomes(48))
+	s := export(t, dir)
+	s.Artifacts = []results.Artifact{{Name: "best.c", SHA256: strings.Repeat("0", 64), Bytes: 7}}
+	if err := errors.Join(s.Write(filepath.Join(dir, "best.json")), os.WriteFile(filepath.Join(dir, "best.c"), []byte("int a;\n"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	r := report.Open(dir, report.Options{})
+	if want := "the program is not the one that was exported: best.c has changed since"; len(r.Damage) != 1 || r.Damage[0] != want || r.Source != "int a;\n" {
+		t.Errorf("damage %q, want %q; the program is %q", r.Damage, want, r.Source)
+	}
+}
+
+// The command that verifies a schedule can be copied as it is, and metrics have their units.
+func TestCommandsAndUnits(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "it's a run")
+	create(t, dir, settings(), outcomes(48))
+	s := export(t, dir)
+	s.Reproduce = []string{"tune run blur --evals 8", "tune verify best.json"}
+	s.Metrics = []space.Metric{{Name: space.MetricGBS, Value: 112.5}, {Name: space.MetricSpread, Value: 0.0266251}, {Name: "mine", Value: 12345}}
+	if err := s.Write(filepath.Join(dir, "best.json")); err != nil {
+		t.Fatal(err)
+	}
+	r := report.Open(dir, report.Options{})
+	want := "tune run blur --evals 8\ntune verify '" + strings.ReplaceAll(dir, "'", `'\''`) + "/best.json'"
+	if r.Reproduce() != want {
+		t.Errorf("it says %q, want %q", r.Reproduce(), want)
+	}
+	html := page(t, r)
+	for _, want := range []string{">112.5 GB/s<", ">2.66 %<", ">12,345<"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+}
+
 // Names of others are text, wherever they stand.
 func TestHostile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), `<script>alert("dir")</script>`)
 	s := settings()
 	const evil = `<img/src=x/onerror=alert(1)>"'&` + "`|"
-	s.Kernel, s.Shape, s.Machine.CPU = evil, `</title><script>alert(2)</script>`, "</style><script>"
+	s.Kernel, s.Shape, s.Machine.CPU, s.Unit = evil, `</title><script>alert(2)</script>`, "</style><script>", "\u202e</b><img>\x1b[31m"
 	var entries []space.Entry
 	for i := range 60 {
 		e := space.Entry{Number: i, Key: fmt.Sprintf(`p=<script>alert(%d)</script> q=%s%d`, i%5, `"><svg/onload=alert(1)>`, i%4), Elapsed: float64(i + 1)}
@@ -252,8 +358,18 @@ func TestHostile(t *testing.T) {
 		entries = append(entries, e)
 	}
 	create(t, dir, s, entries)
+	exported := export(t, dir)
+	source := "int a; // \u202e</pre><script>alert(4)</script>\x1b[31m\n"
+	sum := sha256.Sum256([]byte(source))
+	exported.Unit, exported.Reproduce = s.Unit, []string{"tune run \u202e\x1b[31mx"}
+	exported.Artifacts = []results.Artifact{{Name: "best<script>.c", SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(source))}}
+	if err := errors.Join(exported.Write(filepath.Join(dir, "best.json")), os.WriteFile(filepath.Join(dir, "best<script>.c"), []byte(source), 0o666)); err != nil {
+		t.Fatal(err)
+	}
 	r := report.Open(dir, report.Options{})
-	r.SourceName, r.Source = "</summary><script>", "</pre><script>alert(4)</script>"
+	if len(r.Damage) > 0 || !strings.Contains(r.Source, "alert(4)") {
+		t.Fatalf("damage %q, the program is %q", r.Damage, r.Source)
+	}
 	html := page(t, r, r)
 	drawings(t, html)
 	body := html[strings.Index(html, "<body>"):]
@@ -266,6 +382,9 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	text := markdown(t, r)
+	if strings.ContainsAny(text, "\u202e\x1b") {
+		t.Errorf("Markdown has hidden characters:\n%q", text)
+	}
 	for _, line := range strings.Split(text, "\n") {
 		if strings.Contains(line, "<script") && !strings.Contains(line, "`") {
 			t.Errorf("Markdown has markup: %s", line)

@@ -2,6 +2,8 @@ package report
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"html/template"
@@ -63,7 +65,7 @@ type Options struct {
 // Open reads the run in a directory. What cannot be read is one of its problems.
 func Open(dir string, o Options) *Run {
 	about := results.Describe(dir)
-	r := &Run{Name: dir, Settings: about.Settings, State: about.State.String(), Elapsed: about.Summary.Elapsed, Unit: space.Unit(about.Settings.Unit)}
+	r := &Run{Name: dir, Settings: about.Settings, State: about.State.String(), Elapsed: about.Summary.Elapsed, Unit: unitOf(about.Settings.Unit)}
 	if about.End.Why != "" {
 		r.State += ": " + about.End.Why
 	}
@@ -72,9 +74,12 @@ func Open(dir string, o Options) *Run {
 		r.damage("this run is damaged: %v", about.Err)
 	}
 	look, err := results.Look(dir)
-	if err != nil {
-		return r
+	lost := err != nil
+	if lost {
+		// The schedule and the outcomes are shown all the same; the space is not known without the settings.
+		look, o.Space = results.LookWithoutSettings(dir), nil
 	}
+	r.readSchedule(dir, lost)
 	table, err := insight.Collect(look, mostRows)
 	r.Table = table
 	if err != nil && about.Err == nil {
@@ -83,14 +88,8 @@ func Open(dir string, o Options) *Run {
 	for i := range table.Rows {
 		r.Elapsed = max(r.Elapsed, table.Rows[i].Elapsed)
 	}
-	s, err := results.ReadSchedule(filepath.Join(dir, scheduleName))
-	switch {
-	case err == nil:
-		r.Schedule = &s
-		r.readFinal(dir)
-		r.readSource(dir)
-	case !errors.Is(err, fs.ErrNotExist):
-		r.damage("the schedule cannot be read: %v", err)
+	if s := r.Schedule; s != nil && len(r.Damage) == 0 && table.Seen < s.Evaluations {
+		r.damage("the end of the journal is lost: it has %s, and %s was made after %s", plain.Count(table.Seen, "outcome"), scheduleName, plain.Count(s.Evaluations, "evaluation"))
 	}
 	r.look(o, look, func() (*space.Space, error) { return o.Space(dir) })
 	r.readFront(look)
@@ -100,8 +99,31 @@ func Open(dir string, o Options) *Run {
 	return r
 }
 
+// unitOf is the unit that a file names.
+func unitOf(text string) space.Unit { return space.Unit(plain.Line(text)) }
+
 // scheduleName is the schedule of a run in its directory.
 const scheduleName = "best.json"
+
+// readSchedule reads the schedule and what belongs to it. Where the settings are lost, it says what the run was about.
+func (r *Run) readSchedule(dir string, lost bool) {
+	s, err := results.ReadSchedule(filepath.Join(dir, scheduleName))
+	switch {
+	case err == nil:
+		r.Schedule = &s
+		r.readFinal(dir)
+		r.readSource(dir)
+	case !errors.Is(err, fs.ErrNotExist):
+		r.damage("the schedule cannot be read: %v", err)
+	}
+	if lost && r.Schedule != nil {
+		r.Unit = unitOf(s.Unit)
+		r.Settings = results.Settings{
+			Kernel: s.Kernel, KernelVersion: s.KernelVersion, Shape: s.Shape, Unit: s.Unit, Strategy: s.Strategy, StrategyConfig: s.StrategyConfig, Seed: s.Seed,
+			Machine: s.Machine, Clock: s.Clock, Baseline: results.Preset{Name: s.Baseline.Preset, Key: s.Baseline.Key},
+		}
+	}
+}
 
 func (r *Run) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, plain.Line(fmt.Sprintf(format, args...)))
@@ -143,6 +165,8 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 		r.problem("%s of reduced fidelity and not drawn: their costs do not compare with the others", plain.Count(reduced, "outcome")+map[bool]string{true: " is", false: " are"}[reduced == 1])
 	}
 	switch {
+	case r.Table.Seen == 0 && len(r.Damage) > 0:
+		r.problem("no outcome can be shown")
 	case r.Table.Seen == 0:
 		r.problem("there is no outcome yet: no candidate was evaluated")
 	case right == 0:
@@ -151,7 +175,7 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 		r.problem("there is one outcome: nothing can be compared")
 	}
 	if r.Table.Stride > 1 {
-		r.problem("of %s outcomes, every %s is drawn", plain.Number(float64(r.Table.Seen)), fmt.Sprintf("%d-th one", r.Table.Stride))
+		r.problem("of %s outcomes, one in %d is drawn", plain.Number(float64(r.Table.Seen)), r.Table.Stride)
 	}
 }
 
@@ -179,10 +203,13 @@ func (r *Run) readSource(dir string) {
 		}
 		source, err := files.In(dir).Read(a.Name, files.Settings)
 		if err != nil {
-			r.problem("the program cannot be read: %v", err)
+			r.damage("the program cannot be read: %v", err)
 			return
 		}
-		if r.SourceName, r.Source = a.Name, string(source); len(r.Source) > mostSource {
+		if sum := sha256.Sum256(source); hex.EncodeToString(sum[:]) != a.SHA256 {
+			r.damage("the program is not the one that was exported: %s has changed since", a.Name)
+		}
+		if r.SourceName, r.Source = a.Name, plain.Text(string(source)); len(r.Source) > mostSource {
 			r.Source = strings.ToValidUTF8(r.Source[:mostSource], "") + "\n… the rest is in the file"
 		}
 		return
@@ -196,7 +223,7 @@ func Measurements(path string, o Options) (*Run, error) {
 		return nil, err
 	}
 	r := &Run{
-		Name: path, File: true, State: "measurements", Unit: space.Unit(f.Unit),
+		Name: path, File: true, State: "measurements", Unit: unitOf(f.Unit),
 		Settings: results.Settings{Kernel: cmp.Or(f.Kernel, f.Space), Unit: f.Unit, Machine: results.Machine{CPU: f.Device}},
 	}
 	h := space.History{Entries: map[int]space.Entry{}, Batches: []space.Batch{{Count: len(f.Rows)}}}
@@ -221,12 +248,27 @@ func Measurements(path string, o Options) (*Run, error) {
 	return r, nil
 }
 
-// seconds is the unit of the time of a run.
-func (r *Run) seconds() string {
-	if r.Settings.Clock == results.Simulated || r.File {
-		return "simulated seconds"
+// clock is the unit in which the times of a run are written, and how many seconds it has.
+func (r *Run) clock() (name string, seconds float64) {
+	name, seconds = "seconds", 1
+	for _, larger := range []struct {
+		name    string
+		seconds float64
+	}{{"minutes", 60}, {"hours", 3600}, {"days", 86400}} {
+		if r.Elapsed >= 2*larger.seconds {
+			name, seconds = larger.name, larger.seconds
+		}
 	}
-	return "seconds"
+	if r.Settings.Clock == results.Simulated || r.File {
+		name = "simulated " + name
+	}
+	return name, seconds
+}
+
+// after writes a time of a run.
+func (r *Run) after(seconds float64) string {
+	name, unit := r.clock()
+	return fmt.Sprintf("%.1f %s", seconds/unit, name)
 }
 
 // baselineCost is the cost of the baseline in the search, 0 where it is not known.
@@ -268,6 +310,17 @@ func (r *Run) Best() string {
 	return ""
 }
 
+// BestCost is the cost that Best says; 0 for none.
+func (r *Run) BestCost() float64 {
+	if r.Schedule != nil {
+		return r.Schedule.Cost
+	}
+	if best := r.Table.Best(); best != nil {
+		return best.Cost
+	}
+	return 0
+}
+
 // Title is the kernel with its shape.
 func (r *Run) Title() string {
 	return cmp.Or(strings.TrimSpace(r.Settings.Kernel+" "+r.Settings.Shape), filepath.Base(r.Name))
@@ -278,7 +331,13 @@ func (r *Run) Reproduce() string {
 	if r.Schedule == nil {
 		return ""
 	}
-	return strings.Join(r.Schedule.Reproduce, "\n")
+	lines := slices.Clone(r.Schedule.Reproduce)
+	for i, line := range lines {
+		if line == "tune verify "+scheduleName { // as in the directory of the run
+			lines[i] = "tune verify " + quoted(filepath.Join(r.Name, scheduleName))
+		}
+	}
+	return plain.Text(strings.Join(lines, "\n"))
 }
 
 // ValueChart is the chart of a parameter with its numbers.

@@ -15,26 +15,26 @@
     shown.textContent = title ? title.textContent : "";
   });
   const number = (cell) => parseFloat(cell.dataset.value ?? cell.textContent.replace(/,/g, ""));
+  function sort(table, column, down) {
+    const heads = [...table.tHead.rows[0].cells], body = table.tBodies[0];
+    for (const head of heads) head.removeAttribute("aria-sort");
+    heads[column].setAttribute("aria-sort", down ? "descending" : "ascending");
+    const rows = [...body.rows];
+    rows.sort((a, b) => {
+      const x = a.cells[column], y = b.cells[column], n = number(x), m = number(y);
+      const order = Number.isNaN(n) || Number.isNaN(m) ? x.textContent.localeCompare(y.textContent) : n - m;
+      return down ? -order : order;
+    });
+    body.append(...rows);
+  }
   function sortable(table) {
-    const body = table.tBodies[0];
     [...table.tHead.rows[0].cells].forEach((head, column) => {
       if (head.querySelector("button")) return;
       const button = document.createElement("button");
       button.type = "button";
       button.append(...head.childNodes);
       head.append(button);
-      button.addEventListener("click", () => {
-        const down = head.getAttribute("aria-sort") === "ascending";
-        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const rows = [...body.rows];
-        rows.sort((a, b) => {
-          const x = a.cells[column], y = b.cells[column], n = number(x), m = number(y);
-          const order = Number.isNaN(n) || Number.isNaN(m) ? x.textContent.localeCompare(y.textContent) : n - m;
-          return down ? -order : order;
-        });
-        body.append(...rows);
-      });
+      button.addEventListener("click", () => sort(table, column, head.getAttribute("aria-sort") === "ascending"));
     });
   }
   function prepare(root) {
@@ -56,5 +56,6 @@
     });
   }
   window.tunePrepare = prepare;
+  window.tuneSort = sort;
   prepare(document);
 })();

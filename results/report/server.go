@@ -23,7 +23,6 @@ import (
 	"tune/internal/guard"
 	"tune/internal/plain"
 	"tune/results"
-	"tune/space"
 )
 
 // Server shows runs while they go on. It reads the files of runs and writes nothing. Browsers get what has changed as server-sent
@@ -34,9 +33,11 @@ type Server struct {
 	// Token must be given by whoever asks, where it is not "": once as ?token=…, which sets a cookie, or as a bearer token.
 	Token string
 	// Host is the name by which others may ask, besides the names of this machine for itself; "" for none. Where it stands for all
-	// addresses, such as 0.0.0.0, each address is a name. Requests for another name are refused: a page from elsewhere could otherwise
-	// reach this server under its own name.
+	// addresses, such as 0.0.0.0, each address is a name, and so is Machine. Requests for another name are refused: a page from elsewhere
+	// could otherwise reach this server under its own name.
 	Host string
+	// Machine is the name of this machine in its network; it may be "".
+	Machine string
 	// Options say how runs are read. What is learned is left out while a run goes on.
 	Options Options
 	// Workers lists the workers that evaluate for runs, as they were a moment ago, or says in problem why it cannot; nil where none are
@@ -154,7 +155,10 @@ func (s *Server) asked(host string) bool {
 	}
 	ip := net.ParseIP(name)
 	all := net.ParseIP(s.Host)
-	return name == "localhost" || ip != nil && (ip.IsLoopback() || all != nil && all.IsUnspecified()) || s.Host != "" && strings.EqualFold(name, s.Host)
+	if all != nil && all.IsUnspecified() && (ip != nil || s.Machine != "" && strings.EqualFold(name, s.Machine)) {
+		return true
+	}
+	return name == "localhost" || ip != nil && ip.IsLoopback() || s.Host != "" && strings.EqualFold(name, s.Host)
 }
 
 func (s *Server) same(token string) bool {
@@ -173,14 +177,17 @@ func (s *Server) allowed(r *http.Request) bool {
 }
 
 // watched is what a page shows: the list of runs, or some of them by their names in addresses.
-type watched struct{ ids []string }
+type watched struct {
+	ids   []string
+	asked []string // all that the address has, of which ids are the first
+}
 
 func watchedOf(r *http.Request) watched {
 	ids := r.URL.Query()["id"]
-	return watched{ids[:min(len(ids), mostBeside)]}
+	return watched{ids[:min(len(ids), mostBeside)], ids}
 }
 
-func (w watched) query() string { return url.Values{"id": w.ids}.Encode() }
+func (w watched) query() string { return url.Values{"id": w.asked}.Encode() }
 
 // idOf names a directory in an address.
 func idOf(dir string) string {
@@ -188,26 +195,31 @@ func idOf(dir string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// list describes the runs, the newest first.
-func (s *Server) list() []results.Listing {
+// runsIn are the directories in a folder that have the files of a run. A folder that is not there may come later.
+func runsIn(folder string) (dirs []string) {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		at := filepath.Join(folder, e.Name())
+		for _, name := range []string{results.SettingsName, results.JournalName} {
+			if _, err := os.Stat(filepath.Join(at, name)); err == nil {
+				dirs = append(dirs, at)
+				break
+			}
+		}
+	}
+	return dirs
+}
+
+// list describes the runs, the newest first, and says how many older ones it leaves out.
+func (s *Server) list() (newest []results.Listing, left int) {
 	var dirs []string
 	for _, dir := range s.Dirs {
 		if _, err := os.Stat(filepath.Join(dir, results.SettingsName)); err == nil {
 			dirs = append(dirs, dir)
 			continue
 		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue // it may come later
-		}
-		for _, e := range entries {
-			at := filepath.Join(dir, e.Name())
-			for _, name := range []string{results.SettingsName, results.JournalName} {
-				if _, err := os.Stat(filepath.Join(at, name)); err == nil {
-					dirs = append(dirs, at)
-					break
-				}
-			}
+		for _, folder := range results.Folders(dir) {
+			dirs = append(dirs, runsIn(folder)...)
 		}
 	}
 	s.mu.Lock()
@@ -228,7 +240,8 @@ func (s *Server) list() []results.Listing {
 	slices.SortStableFunc(out, func(a, b results.Listing) int {
 		return cmp.Or(b.Settings.Created.Compare(a.Settings.Created), cmp.Compare(a.Dir, b.Dir))
 	})
-	return out[:min(len(out), mostListed)]
+	n := min(len(out), mostListed)
+	return out[:n], len(out) - n
 }
 
 // stampOf changes with the files of a run.
@@ -244,7 +257,8 @@ func stampOf(dir string) (stamp string) {
 // row is a run in the list.
 type row struct {
 	ID, Name, Kernel, State, Best, Evaluated, Age string
-	Seconds                                       int64 // of the age
+	Cost                                          float64 // that Best says; 0 for none
+	Seconds                                       int64   // of the age
 	Damaged                                       bool
 }
 
@@ -254,7 +268,7 @@ func rowOf(l results.Listing, now time.Time) row {
 		Evaluated: plain.Number(float64(l.Summary.Evaluations)), Damaged: l.Err != nil,
 	}
 	if l.Summary.Best != nil {
-		r.Best = space.Unit(l.Settings.Unit).Words(l.Summary.Best.Outcome.Cost)
+		r.Cost, r.Best = l.Summary.Best.Outcome.Cost, unitOf(l.Settings.Unit).Words(l.Summary.Best.Outcome.Cost)
 	}
 	if l.Err != nil {
 		r.Best = plain.Clip(plain.Line(l.Err.Error()), 160)
@@ -282,13 +296,16 @@ func Age(d time.Duration) string {
 // content is the part of a page that changes.
 func (s *Server) content(at watched) (html string, title string) {
 	var out bytes.Buffer
-	list := s.list()
+	list, left := s.list()
 	if len(at.ids) == 0 {
-		var rows []row
+		listed := struct {
+			Rows []row
+			Left int
+		}{Left: left}
 		for _, l := range list {
-			rows = append(rows, rowOf(l, time.Now()))
+			listed.Rows = append(listed.Rows, rowOf(l, time.Now()))
 		}
-		if err := templates().ExecuteTemplate(&out, "list", rows); err != nil {
+		if err := templates().ExecuteTemplate(&out, "list", listed); err != nil {
 			return "<p>this page cannot be shown</p>", "tune"
 		}
 		if now := s.workersNow(); now != nil {
@@ -300,6 +317,9 @@ func (s *Server) content(at watched) (html string, title string) {
 	}
 	page := Page{Version: s.Version}
 	var views []view
+	if left := len(at.asked) - len(at.ids); left > 0 {
+		fmt.Fprintf(&out, `<p class="problem">At most %d runs are shown side by side: %d more are left out.</p>`, mostBeside, left)
+	}
 	for i, id := range at.ids {
 		k := slices.IndexFunc(list, func(l results.Listing) bool { return idOf(l.Dir) == id })
 		if k < 0 {
@@ -397,13 +417,14 @@ func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Requ
 
 // stamp changes when the content of a page may have changed.
 func (s *Server) stamp(at watched) (stamp string) {
-	for _, l := range s.list() {
+	list, left := s.list()
+	for _, l := range list {
 		if id := idOf(l.Dir); len(at.ids) == 0 || slices.Contains(at.ids, id) {
 			stamp += id + l.State.String() + stampOf(l.Dir)
 		}
 	}
 	if len(at.ids) == 0 {
-		stamp += time.Now().Format("15:04") // ages
+		stamp += fmt.Sprint(left, time.Now().Format("15:04")) // the latter for ages
 		if now := s.workersNow(); now != nil {
 			stamp += fmt.Sprint(*now)
 		}

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -121,6 +123,11 @@ func TestServer(t *testing.T) {
 	if strings.Count(html, "<section id=\"run") != 2 || !strings.Contains(html, "not there any more") {
 		t.Errorf("side by side: %.400s", html)
 	}
+	if _, html, _ := get(t, client, server.URL+"/run?"+strings.Repeat("id="+names[0]+"&", 8), nil); !strings.Contains(html, "At most 6 runs are shown side by side: 2 more are left out.") {
+		t.Errorf("of eight runs: %.600s", html)
+	} else if _, events, _ := strings.Cut(html, `data-events="`); strings.Count(events[:strings.Index(events, `"`)], "id="+names[0]) != 8 {
+		t.Error("the events are not of all eight runs: the page would lose the note")
+	}
 	for _, name := range []string{"style.css", "script.js", "live.js"} {
 		if status, text, _ := get(t, client, server.URL+"/"+name, nil); status != http.StatusOK || text == "" {
 			t.Errorf("%s: %d", name, status)
@@ -128,6 +135,42 @@ func TestServer(t *testing.T) {
 	}
 	if status, _, _ := get(t, client, server.URL+"/../run.json", nil); status != http.StatusNotFound {
 		t.Errorf("a file is served: %d", status)
+	}
+}
+
+// The runs of a library are listed too, and those in the folder of runs beside others.
+func TestServerShowsLibraries(t *testing.T) {
+	dir := t.TempDir()
+	var want []string
+	for _, at := range []string{"a", "runs/b", "tuning/runs/c", "tuning/sums/runs/d"} {
+		create(t, filepath.Join(dir, at), settings(), outcomes(3))
+		want = append(want, filepath.Join(dir, at)+"</a>")
+	}
+	server := serve(t, &report.Server{Dirs: []string{dir}})
+	_, html, _ := get(t, server.Client(), server.URL, nil)
+	for _, name := range want {
+		if !strings.Contains(html, name) {
+			t.Errorf("the list lacks %s", name)
+		}
+	}
+	if n := len(ids(html)); n != len(want) {
+		t.Errorf("the list has %d runs", n)
+	}
+}
+
+// Of more runs than a list holds, the page says how many it leaves out.
+func TestServerLeavesOut(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 503 {
+		at := filepath.Join(dir, fmt.Sprint(i))
+		if err := errors.Join(os.Mkdir(at, 0o777), os.WriteFile(filepath.Join(at, results.SettingsName), []byte("{"), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := serve(t, &report.Server{Dirs: []string{dir}})
+	_, html, _ := get(t, server.Client(), server.URL, nil)
+	if n := len(ids(html)); n != 500 || !strings.Contains(html, "3 older runs are not shown.") {
+		t.Errorf("the list has %d runs, and does not say that 3 are left out", n)
 	}
 }
 
@@ -148,11 +191,16 @@ func TestServerRefuses(t *testing.T) {
 			t.Errorf("%s: %d", method, status)
 		}
 	}
-	all := serve(t, &report.Server{Dirs: []string{t.TempDir()}, Host: "0.0.0.0"})
-	for host, want := range map[string]int{"10.0.0.1:80": http.StatusOK, "evil.example": http.StatusForbidden} {
-		if status, _, _ := get(t, client, all.URL, func(r *http.Request) { r.Host = host }); status != want {
-			t.Errorf("%s at all addresses: %d", host, status)
+	for _, host := range []string{"0.0.0.0", "::"} {
+		all := serve(t, &report.Server{Dirs: []string{t.TempDir()}, Host: host, Machine: "ada"})
+		for asked, want := range map[string]int{"10.0.0.1:80": http.StatusOK, "Ada:80": http.StatusOK, "evil.example": http.StatusForbidden, "": http.StatusOK} {
+			if status, _, _ := get(t, client, all.URL, func(r *http.Request) { r.Host = asked }); status != want {
+				t.Errorf("%s at %s: %d", asked, host, status)
+			}
 		}
+	}
+	if status, _, _ := get(t, client, server.URL, func(r *http.Request) { r.Host = "ada" }); status != http.StatusForbidden {
+		t.Errorf("the name of the machine, at one address: %d", status)
 	}
 }
 

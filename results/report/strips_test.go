@@ -52,7 +52,7 @@ func TestStrips(t *testing.T) {
 	f := &results.Final{
 		First:     []results.Compared{compared(s.Key, "", 2, 21), compared("tile=16 <b>", "", 1.5, 20), {Key: "tile=32", Failed: "it <died>"}},
 		Confirmed: []results.Compared{compared(s.Key, "", 2, 15)},
-		Peers:     []results.Compared{compared("", "blas", 1.2, 17), compared("", "baseline", 2, 17)},
+		Peers:     []results.Compared{compared("", "blas", 1.2, 17), {Name: "unused | lib", Failed: "none"}, compared("", "baseline", 2, 17)},
 	}
 	if err := f.Keep(dir, s); err != nil {
 		t.Fatal(err)
@@ -81,6 +81,12 @@ func TestStrips(t *testing.T) {
 	}
 	if !strings.Contains(strips["finalists"], "failed: it &lt;died&gt;") || !strings.Contains(html, "blas, pair 1: 1.104×") || strings.Contains(html, "of this schedule.") {
 		t.Error("a failed finalist or a pair of a peer is missing")
+	}
+	if want := `<th scope="row">blas</th><td class="n">1.200×</td><td class="n">1.140 to 1.260</td><td class="n">17</td>`; !strings.Contains(html, want) {
+		t.Errorf("the peers have no table: want %q", want)
+	}
+	if want, got := "| blas | 1.200× | 1.140 to 1.260 | 17 |\n| unused \\| lib | failed: none | ", markdown(t, report.Open(dir, report.Options{})); !strings.Contains(got, want) {
+		t.Errorf("Markdown has no peers: want %q in\n%s", want, got)
 	}
 	for text, want := range map[string]string{
 		`{"format": 1, "key": "a", "first": [{"key": "a", "ratio": 1e300}]}`: "the pairs of the final comparison cannot be read",

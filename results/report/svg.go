@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"tune/internal/plain"
 	"tune/space"
@@ -14,7 +15,7 @@ import (
 // The size of a drawing, and what its axes take, in units that are pixels on a wide screen.
 const (
 	width, height     = 680.0, 300.0
-	left, right       = 78.0, 14.0
+	left, right       = 92.0, 14.0
 	top, bottom       = 14.0, 40.0
 	laneHeight        = 12.0
 	barHeight         = 18.0
@@ -22,6 +23,7 @@ const (
 	logFrom           = 4     // the ratio from which on an axis is logarithmic
 	leastPositive     = 1 / mostMagnitude
 	labelWidth        = 8.2 // of a character
+	tickWidth         = 6.5 // of a character of a small label
 	mostLabel     int = 26
 )
 
@@ -180,12 +182,21 @@ func (d *drawing) vertical(a axis) {
 	fmt.Fprintf(&d.b, `<text class="name" text-anchor="middle" transform="translate(13 %s) rotate(-90)">%s</text>`, number((a.from+a.to)/2), text(a.name))
 }
 
+// tick writes the name of a value below an axis: in the middle, or at the right end of the image where it would be cut off there.
+func (d *drawing) tick(x, y float64, words string) {
+	if x+tickWidth*float64(utf8.RuneCountInString(words))/2 > d.w {
+		d.label("tick", "end", d.w, y, words)
+		return
+	}
+	d.label("tick", "middle", x, y, words)
+}
+
 // horizontal draws an axis below an area.
 func (d *drawing) horizontal(a axis, y float64) {
 	d.line("axis", left, y, d.w-right, y)
 	for _, v := range a.ticks() {
 		d.line("axis", a.at(v), y, a.at(v), y+4)
-		d.label("tick", "middle", a.at(v), y+16, tickWords(v))
+		d.tick(a.at(v), y+16, tickWords(v))
 	}
 	d.label("name", "middle", (a.from+a.to)/2, y+32, a.name)
 }

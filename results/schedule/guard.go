@@ -114,8 +114,11 @@ type Guarded struct {
 	NeedsSeconds float64
 	// Compiler is the one that the program was built with then, and CompilerNow the one of today; "" where they are unknown.
 	Compiler, CompilerNow string
-	Busy                  bool // whether the machine was not as quiet as a final measurement needs
-	Machine               kernels.MachineState
+	// Processor is the one on which Recorded was measured, and ProcessorNow that of this machine; "" where they are unknown, or nothing is
+	// recorded.
+	Processor, ProcessorNow string
+	Busy                    bool // whether the machine was not as quiet as a final measurement needs
+	Machine                 kernels.MachineState
 }
 
 // SlowerBy returns by which share the cost is above what was promised, as measured, and at least; negative where it is below.
@@ -149,6 +152,7 @@ func Guard(ctx context.Context, s Side, against *Side, o GuardOptions) (*Guarded
 	} else if f.Ratio > 0 && f.RatioInterval != nil && f.Key != f.Baseline.Key {
 		x.g.Recorded, x.g.RecordedLow, x.g.RecordedHigh = f.Ratio, f.RatioInterval[0], f.RatioInterval[1]
 		x.g.Promise = max(1, f.RatioInterval[0])
+		x.g.Processor, x.g.ProcessorNow = f.Machine.CPU, results.ThisMachine().CPU
 	}
 	c, err := compared(base, s, CompareOptions{})
 	if err != nil {
@@ -163,6 +167,14 @@ func Guard(ctx context.Context, s Side, against *Side, o GuardOptions) (*Guarded
 		return nil, err
 	}
 	return x.g, nil
+}
+
+// Unguarded is what becomes of a schedule that could not be guarded, beside others that were.
+func Unguarded(name string, err error) *Guarded {
+	if _, busy := errors.AsType[*BusyError](err); busy {
+		return &Guarded{Name: name, Standing: CannotTell}
+	}
+	return &Guarded{Name: name, Standing: Broken, Err: &SideError{guardedSide, name, false, err}}
 }
 
 // The sides of a guard, as its errors call them.

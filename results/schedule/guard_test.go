@@ -173,3 +173,26 @@ func kernelsReason(err error) string {
 	}
 	return err.Error()
 }
+
+// TestGuardElsewhere: of a ratio that another processor gave, the guard knows which it was; what could not be guarded is broken, or
+// cannot be told on a busy machine.
+func TestGuardElsewhere(t *testing.T) {
+	r := guardRig(t, 500, func(int) (float64, float64) { return 2, 1 })
+	side := guardedSchedule(r)
+	side.Schedule.Machine.CPU = "another"
+	g, err := Guard(t.Context(), side, nil, GuardOptions{Seeds: []uint64{1}})
+	if err != nil || g.Processor != "another" || g.ProcessorNow != results.ThisMachine().CPU {
+		t.Errorf("%+v, %v", g, err)
+	}
+	other := side
+	other.Schedule.Key, other.Schedule.Point = "n=1", []byte(`{"n":1}`)
+	if g, err := Guard(t.Context(), side, &other, GuardOptions{Seeds: []uint64{1}}); err != nil || g.Processor != "" {
+		t.Errorf("beside another schedule nothing recorded counts: %+v, %v", g, err)
+	}
+	if g := Unguarded("a", errors.New("no file")); g.Standing != Broken || g.Words() != "broken: it cannot be built here: no file" {
+		t.Errorf("%+v: %s", g, g.Words())
+	}
+	if g := Unguarded("a", &BusyError{}); g.Standing != CannotTell || g.Words() != "cannot tell: no pair of measurements was usable" {
+		t.Errorf("%+v: %s", g, g.Words())
+	}
+}
