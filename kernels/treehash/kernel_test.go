@@ -78,6 +78,7 @@ func TestMetrics(t *testing.T) {
 		{Name: "floor", Value: 9899},
 		{Name: "flow", Value: 2*4096 + 2},
 		{Name: "load", Value: 3*4096 + 14 + 262},
+		{Name: "slots", Value: 29*4096 + 2*4096 + 2 + 3*4096 + 14 + 262 + 2*4096},
 		{Name: "store", Value: 2 * 4096},
 		{Name: "valu", Value: 0},
 	}

@@ -132,12 +132,15 @@ func (c *checker) doubleWrites(p *sim.Program, seed uint64) error {
 	return nil
 }
 
-// metricFloor is the minimum of cycles that the busiest engine needs.
-const metricFloor = "floor"
+// The metrics of a full score beside those that have the name of an engine.
+const (
+	metricFloor = "floor" // the minimum of cycles that the busiest engine needs
+	metricSlots = "slots" // executed on all engines
+)
 
 // metricNames returns the names of the metrics of a full score, in order.
 func metricNames() []string {
-	names := []string{metricFloor}
+	names := []string{metricFloor, metricSlots}
 	for e := range sim.Debug {
 		names = append(names, e.String())
 	}
@@ -146,8 +149,8 @@ func metricNames() []string {
 }
 
 // Score returns the cycles of a program that has passed a check, which are exact at every fidelity. The metrics are the slots
-// that it executed on each engine, and floor, the minimum of cycles that the busiest engine needs for them. At the cheapest
-// fidelity that minimum is called bound, because a search looks for that name.
+// that it executed on each engine, slots, their sum, and floor, the minimum of cycles that the busiest engine needs for them. At
+// the cheapest fidelity that minimum is called bound, because a search looks for that name.
 func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, error) {
 	if err := ctx.Err(); err != nil {
 		return kernels.Score{}, err
@@ -163,17 +166,18 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 		}
 	}
 	slots := sim.Utilisation(c.program, visits).Slots
-	floor := 0
+	floor, all := 0, 0
 	var metrics []space.Metric
 	for e := range sim.Debug {
 		metrics = append(metrics, space.Metric{Name: e.String(), Value: float64(slots[e])})
 		floor = max(floor, (slots[e]+sim.SlotLimit[e]-1)/sim.SlotLimit[e])
+		all += slots[e]
 	}
 	name := metricFloor
 	if fidelity >= bounded {
 		name = space.MetricBound
 	}
-	metrics = append(metrics, space.Metric{Name: name, Value: float64(floor)})
+	metrics = append(metrics, space.Metric{Name: name, Value: float64(floor)}, space.Metric{Name: metricSlots, Value: float64(all)})
 	slices.SortFunc(metrics, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
 	return kernels.Score{Cost: float64(c.cycles), Metrics: metrics}, nil
 }
