@@ -48,28 +48,32 @@ func (s *Space) appendPacked(b []byte, ords []int) []byte {
 // AppendComplete appends the packed form of the point that Complete makes of some ordinals, and allocates nothing else. The ordinals change,
 // even where it returns false. from are the ordinals of a point that most of them are those of, which saves time; nil for none.
 func (s *Space) AppendComplete(b []byte, ords, from []int) ([]byte, bool) {
-	if from == nil || !s.moved(from, ords) {
-		if !s.within(ords) {
-			return b, false
-		}
-		if t := (settler{s: s, want: ords, ords: ords}); !t.from(0) {
-			return b, false
-		}
+	if !s.within(ords) {
+		return b, false
+	}
+	settled := 0
+	if len(from) == len(ords) {
+		settled = s.follow(from, ords)
+	}
+	if t := (settler{s: s, want: ords, ords: ords}); !t.from(settled) {
+		return b, false
 	}
 	return s.appendPacked(b, ords), true
 }
 
-// moved reports whether some ordinals are a point because they differ from one only in values that nothing depends on.
-func (s *Space) moved(from, ords []int) bool {
-	if s.listed || len(ords) != len(from) {
-		return false
-	}
+// follow settles the first of some ordinals as in a point that differs from it only in values that nothing depends on. It returns how
+// many of them these are.
+func (s *Space) follow(from, ords []int) int {
 	for i, o := range ords {
-		if was := from[i]; o != was && (s.read[i] || was < 0 || o < 0 || o >= s.sizes[i]) {
-			return false
+		switch was := from[i]; {
+		case o == was:
+		case was < 0: // as nothing before it has changed that a condition reads
+			ords[i] = -1
+		case o < 0 || s.read[i]:
+			return i
 		}
 	}
-	return true
+	return len(ords)
 }
 
 // PackedMask returns PackedLen bytes in which the bits are set that hold the ordinals of the given parameters in a packed point.

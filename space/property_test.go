@@ -123,7 +123,7 @@ func TestPointForms(t *testing.T) {
 
 // AppendComplete packs what Complete returns, also where it starts from a point that is near.
 func TestAppendComplete(t *testing.T) {
-	near, far := 0, 0
+	near, far, idle := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s, points := drawSpace(t)
 		if s == nil {
@@ -135,10 +135,11 @@ func TestAppendComplete(t *testing.T) {
 			i := rapid.IntRange(0, len(ords)-1).Draw(t, "parameter")
 			ords[i] = rapid.IntRange(-1, s.sizes[i]).Draw(t, "ordinal")
 		}
-		if s.moved(from, ords) {
-			near++
-		} else {
+		changed := slices.Clone(ords)
+		if s.follow(from, changed) < len(ords) {
 			far++
+		} else if near++; !slices.Equal(changed, ords) {
+			idle++
 		}
 		want, ok := s.Complete(ords)
 		for _, base := range [][]int{nil, from} {
@@ -148,8 +149,8 @@ func TestAppendComplete(t *testing.T) {
 			}
 		}
 	})
-	if near == 0 || far == 0 {
-		t.Errorf("%d vectors were near a point, %d were not", near, far)
+	if near == 0 || far == 0 || idle == 0 {
+		t.Errorf("%d vectors were near a point, %d of them with values for inactive parameters; %d were not near", near, idle, far)
 	}
 }
 
