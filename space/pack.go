@@ -18,6 +18,27 @@ func (s *Space) setPacked() {
 		s.widths, n = append(s.widths, w), n+w
 	}
 	s.packed = (n + 7) / 8
+	s.setFields()
+}
+
+// field says where an ordinal is in a packed point: in the eight bytes from one on, above some bits.
+type field struct {
+	from, shift int
+	mask        uint64
+}
+
+// setFields finds the fields. There are none where packed points are shorter than eight bytes, or an ordinal is spread over nine.
+func (s *Space) setFields() {
+	at := 0
+	for _, w := range s.widths {
+		from := min(at/8, s.packed-8)
+		if from < 0 || at-8*from+w > 64 {
+			s.fields = nil
+			return
+		}
+		s.fields = append(s.fields, field{from, at - 8*from, 1<<w - 1})
+		at += w
+	}
 }
 
 // packedBits is how many bits encode the ordinals of a parameter with so many values, and that it is inactive.
@@ -97,6 +118,12 @@ func (s *Space) Unpack(b []byte) Point {
 func (s *Space) AppendUnpacked(ords []int, b []byte) []int {
 	if len(b) != s.PackedLen() {
 		panic(fmt.Sprintf("space: Unpack of %d bytes: points of space %q take %d", len(b), s.name, s.PackedLen()))
+	}
+	if s.fields != nil {
+		for _, f := range s.fields {
+			ords = append(ords, int(binary.LittleEndian.Uint64(b[f.from:])>>f.shift&f.mask)-1)
+		}
+		return ords
 	}
 	held, n := uint64(0), 0 // bits that were read and not used
 	for _, w := range s.widths {

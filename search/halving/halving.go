@@ -83,9 +83,8 @@ func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.S
 	rng := rand.New(rand.NewPCG(seed, 0x68616c76))
 	h := &halving{
 		space: s, inner: inner, cfg: c, rng: rng, code: code.New(s, seed, rng, nil, nil), points: search.NewPoints(s),
-		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1), record: math.Inf(1), started: map[int32]bool{},
+		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1), record: math.Inf(1), started: map[int32]bool{}, seen: search.NewIndex(),
 	}
-	h.seen = search.NewIndex(func(x *search.Index, v int) uint64 { return x.Hash(h.sight(h.views.At(v).first)) })
 	for i, p := range s.Parameters() {
 		if slices.Contains(c.Blind, p.Name) {
 			h.blind = append(h.blind, i)
