@@ -8,7 +8,7 @@ import (
 
 // Points is a set of points of a space, numbered in the order in which they were added. It stores packed points, and finds one by
 // a hash and then a comparison of the point itself, so that two points are never confused. A point takes [space.Space.PackedLen]
-// bytes and 11 to 21 more.
+// bytes and 7 to 13 more.
 type Points struct {
 	space *space.Space
 	width int
@@ -23,7 +23,9 @@ type Points struct {
 
 // NewPoints returns an empty set.
 func NewPoints(s *space.Space) *Points {
-	return &Points{space: s, width: s.PackedLen(), index: NewIndex()}
+	p := &Points{space: s, width: s.PackedLen()}
+	p.index = NewIndex(func(x *Index, i int) uint64 { return x.Hash(p.Packed(i)) })
+	return p
 }
 
 // chunkLen is how many values one allocation holds: growing copies none of the existing ones.
@@ -97,19 +99,24 @@ func (p *Points) add() (i int, fresh bool) {
 	return p.n - 1, true
 }
 
-// Index finds numbers 0, 1, 2, … by the hash of what they stand for. It is a hash table with open addressing; a large table is three
-// eighths to three quarters full. What a number stands for is somewhere else in memory, and is looked at only where half of the hash agrees.
+// Index finds numbers 0, 1, 2, … by the hash of what they stand for. It is a hash table with open addressing that stores no
+// hashes; a large table is three eighths to three quarters full. Of each hash it has a few bits beside the number: what a number stands
+// for is somewhere else in memory, and is looked at only where these agree.
 type Index struct {
-	sum func([]byte) uint64
-	// slots have half of a hash above, and below it the number and one; 0 where there is none.
-	slots []uint64
+	hash  func(x *Index, i int) uint64 // of what number i stands for
+	sum   func([]byte) uint64
+	table []uint32 // the numbers
+	tags  []uint8  // the tags of their hashes; 0 where there is no number
 	n     int
 }
 
-// NewIndex returns an empty index.
-func NewIndex() *Index {
+// tagOf returns seven bits of a hash, which play no part in where its number is, with the eighth set.
+func tagOf(hash uint64) uint8 { return uint8(hash>>56) | 0x80 }
+
+// NewIndex returns an index. hash returns the hash of the item with a number, the same as was given to Add.
+func NewIndex(hash func(x *Index, i int) uint64) *Index {
 	seed := maphash.MakeSeed()
-	return &Index{sum: func(b []byte) uint64 { return maphash.Bytes(seed, b) }}
+	return &Index{hash: hash, sum: func(b []byte) uint64 { return maphash.Bytes(seed, b) }}
 }
 
 // Hash returns the hash of bytes. It differs between processes, and no result depends on it.
@@ -117,15 +124,16 @@ func (x *Index) Hash(b []byte) uint64 { return x.sum(b) }
 
 // Find returns the number with the given hash for which equal returns true.
 func (x *Index) Find(hash uint64, equal func(i int) bool) (i int, ok bool) {
-	if len(x.slots) == 0 {
+	if len(x.table) == 0 {
 		return 0, false
 	}
-	mask := uint64(len(x.slots) - 1)
-	for at := hash >> 32 & mask; x.slots[at] != 0; at = (at + 1) & mask {
-		if slot := x.slots[at]; slot>>32 == hash>>32 {
-			if i := int(uint32(slot)) - 1; equal(i) {
-				return i, true
-			}
+	mask, tag := uint64(len(x.table)-1), tagOf(hash)
+	for at := hash & mask; x.tags[at] != 0; at = (at + 1) & mask {
+		if x.tags[at] != tag {
+			continue
+		}
+		if i := int(x.table[at]); equal(i) {
+			return i, true
 		}
 	}
 	return 0, false
@@ -133,26 +141,24 @@ func (x *Index) Find(hash uint64, equal func(i int) bool) (i int, ok bool) {
 
 // Add adds the next number, i.
 func (x *Index) Add(hash uint64, i int) {
-	if 4*x.n >= 3*len(x.slots) {
-		was := x.slots
-		x.slots = make([]uint64, max(2*len(was), 16))
-		for _, slot := range was {
-			if slot != 0 {
-				x.place(slot)
-			}
+	if 4*x.n >= 3*len(x.table) {
+		size := max(2*len(x.table), 16)
+		x.table, x.tags = make([]uint32, size), make([]uint8, size)
+		for j := range x.n {
+			x.place(x.hash(x, j), j)
 		}
 	}
-	x.place(hash>>32<<32 | uint64(i+1))
+	x.place(hash, i)
 	x.n++
 }
 
-func (x *Index) place(slot uint64) {
-	mask := uint64(len(x.slots) - 1)
-	at := slot >> 32 & mask
-	for x.slots[at] != 0 {
+func (x *Index) place(hash uint64, i int) {
+	mask := uint64(len(x.table) - 1)
+	at := hash & mask
+	for x.tags[at] != 0 {
 		at = (at + 1) & mask
 	}
-	x.slots[at] = slot
+	x.table[at], x.tags[at] = uint32(i), tagOf(hash)
 }
 
 // Column is a list that grows in chunks, so that growing never copies it. The zero value is empty.
