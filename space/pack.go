@@ -23,8 +23,9 @@ func (s *Space) setPacked() {
 
 // field says where an ordinal is in a packed point: in the eight bytes from one on, above some bits.
 type field struct {
-	from, shift int
-	mask        uint64
+	from  int
+	shift uint
+	mask  uint64
 }
 
 // setFields finds the fields. There are none where packed points are shorter than eight bytes, or an ordinal is spread over nine.
@@ -36,7 +37,7 @@ func (s *Space) setFields() {
 			s.fields = nil
 			return
 		}
-		s.fields = append(s.fields, field{from, at - 8*from, 1<<w - 1})
+		s.fields = append(s.fields, field{from, uint(at - 8*from), 1<<w - 1})
 		at += w
 	}
 }
@@ -120,8 +121,10 @@ func (s *Space) AppendUnpacked(ords []int, b []byte) []int {
 		panic(fmt.Sprintf("space: Unpack of %d bytes: points of space %q take %d", len(b), s.name, s.PackedLen()))
 	}
 	if s.fields != nil {
-		for _, f := range s.fields {
-			ords = append(ords, int(binary.LittleEndian.Uint64(b[f.from:])>>f.shift&f.mask)-1)
+		n := len(ords)
+		ords = slices.Grow(ords, len(s.fields))[:n+len(s.fields)]
+		for i, f := range s.fields {
+			ords[n+i] = int(binary.LittleEndian.Uint64(b[f.from:])>>(f.shift&63)&f.mask) - 1
 		}
 		return ords
 	}
