@@ -28,6 +28,13 @@ type field struct {
 	mask  uint64
 }
 
+// put replaces the ordinal in a packed point.
+func (f *field) put(packed []byte, ord int) {
+	word := packed[f.from:]
+	rest := binary.LittleEndian.Uint64(word) &^ (f.mask << f.shift)
+	binary.LittleEndian.PutUint64(word, rest|uint64(ord+1)<<f.shift)
+}
+
 // setFields finds the fields. There are none where packed points are shorter than eight bytes, or an ordinal is spread over nine.
 func (s *Space) setFields() {
 	at := 0
@@ -68,8 +75,9 @@ func (s *Space) appendPacked(b []byte, ords []int) []byte {
 }
 
 // AppendComplete appends the packed form of the point that Complete makes of some ordinals, and allocates nothing else. The ordinals change,
-// even where it returns false. from are the ordinals of a point that most of them are those of, which saves time; nil for none.
-func (s *Space) AppendComplete(b []byte, ords, from []int) ([]byte, bool) {
+// even where it returns false. from are the ordinals of a point that most of them are those of, and packed is its packed form, which saves
+// time; nil for none.
+func (s *Space) AppendComplete(b []byte, ords, from []int, packed []byte) ([]byte, bool) {
 	if !s.within(ords) {
 		return b, false
 	}
@@ -80,7 +88,17 @@ func (s *Space) AppendComplete(b []byte, ords, from []int) ([]byte, bool) {
 	if t := (settler{s: s, want: ords, ords: ords}); !t.from(settled) {
 		return b, false
 	}
-	return s.appendPacked(b, ords), true
+	if settled < len(ords) || s.fields == nil {
+		return s.appendPacked(b, ords), true
+	}
+	n := len(b)
+	b = append(b, packed...)
+	for i, o := range ords {
+		if o != from[i] {
+			s.fields[i].put(b[n:], o)
+		}
+	}
+	return b, true
 }
 
 // follow settles the first of some ordinals as in a point that differs from it only in values that nothing depends on. It returns how

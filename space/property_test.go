@@ -143,7 +143,7 @@ func TestAppendComplete(t *testing.T) {
 		}
 		want, ok := s.Complete(ords)
 		for _, base := range [][]int{nil, from} {
-			packed, got := s.AppendComplete([]byte("x"), slices.Clone(ords), base)
+			packed, got := s.AppendComplete([]byte("x"), slices.Clone(ords), base, s.appendPacked(nil, from))
 			if got != ok || ok && string(packed) != "x"+string(want.AppendPacked(nil)) || !ok && string(packed) != "x" {
 				t.Fatalf("AppendComplete(%v, %v) is %x, %t; want %v, %t", ords, base, packed, got, want, ok)
 			}

@@ -63,7 +63,7 @@ func (h *halving) begin() bool {
 	h.climbs++
 	h.climb.starts = []candidate{h.candidate(parent)}
 	add := func(ords []int) {
-		if c, ok := h.complete(ords, from); ok && !slices.Contains(h.climb.starts, c) {
+		if c, ok := h.complete(ords, from, h.climb.starts[0]); ok && !slices.Contains(h.climb.starts, c) {
 			h.climb.starts = append(h.climb.starts, c)
 		}
 	}
@@ -230,7 +230,7 @@ func (h *halving) step(w *walk) candidate {
 			n++
 		}
 		h.code.KickAmong(ords, w.free, n)
-		if c, ok := h.complete(ords, from); ok && !h.alike(c, w.at) {
+		if c, ok := h.complete(ords, from, w.at); ok && !h.alike(c, w.at) {
 			return c
 		}
 	}
@@ -269,7 +269,7 @@ func (h *halving) settle() bool {
 		}
 		from, ords := h.vectors(c)
 		h.graftFrom(ords, h.mainland)
-		if c, ok := h.complete(ords, from); ok && !slices.Contains(h.group, c) {
+		if c, ok := h.complete(ords, from, c); ok && !slices.Contains(h.group, c) {
 			h.group = append(h.group, c)
 		}
 	}
@@ -301,9 +301,10 @@ func (h *halving) breed() bool {
 		if len(h.group) == bred {
 			break
 		}
-		from, ords := h.vectors(best[min(h.rng.IntN(len(best)), h.rng.IntN(len(best)))])
+		near := best[min(h.rng.IntN(len(best)), h.rng.IntN(len(best)))]
+		from, ords := h.vectors(near)
 		h.code.KickAmong(ords, h.blind, 1+h.rng.IntN(2))
-		if c, ok := h.complete(ords, from); ok && !h.scored(c, h.level) && !slices.Contains(h.group, c) {
+		if c, ok := h.complete(ords, from, near); ok && !h.scored(c, h.level) && !slices.Contains(h.group, c) {
 			h.group = append(h.group, c)
 		}
 	}

@@ -417,9 +417,9 @@ func (h *halving) candidate(p space.Point) candidate {
 }
 
 // complete returns the candidate of the point that space.Complete makes of a vector, and false where there is none. from is the vector
-// of a point that it was made from, or nil.
-func (h *halving) complete(ords, from []int) (candidate, bool) {
-	i, fresh, ok := h.points.AddComplete(ords, from)
+// of the candidate of, which it was made from; nil for none.
+func (h *halving) complete(ords, from []int, of candidate) (candidate, bool) {
+	i, fresh, ok := h.points.AddComplete(ords, from, int(of))
 	if !ok {
 		return 0, false
 	}
@@ -520,7 +520,7 @@ func (h *halving) shortlist() []candidate {
 		for range grafts {
 			ords := p.Ordinals()
 			h.graft(ords)
-			if c, ok := h.complete(ords, nil); ok && !slices.Contains(out, c) {
+			if c, ok := h.complete(ords, nil, 0); ok && !slices.Contains(out, c) {
 				out = append(out, c)
 			}
 		}
@@ -616,10 +616,11 @@ func (h *halving) neighbours() []candidate {
 	}
 	var out []candidate
 	for range children {
-		from, ords := h.vectors(h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))])
+		near := h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))]
+		from, ords := h.vectors(near)
 		h.vary(ords)
 		for range neighbourTries {
-			if c, ok := h.complete(ords, from); ok && h.open(c) && !slices.Contains(out, c) {
+			if c, ok := h.complete(ords, from, near); ok && h.open(c) && !slices.Contains(out, c) {
 				out = append(out, c)
 				break
 			}
