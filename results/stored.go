@@ -59,6 +59,20 @@ func storedUpTo(path string, s *scanner, metrics *nameSet) Stored {
 // error ends it; it is an error of reading, because the content was checked before.
 func (s Stored) Rounds() iter.Seq2[space.Round, error] { return ahead(s.read()) }
 
+// Shown is Rounds, and calls see with each round before that, on the goroutine that reads.
+func (s Stored) Shown(see func(space.Round)) iter.Seq2[space.Round, error] {
+	return ahead(func(yield func(space.Round, error) bool) {
+		for r, err := range s.read() {
+			if err == nil {
+				see(r)
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	})
+}
+
 // read is Rounds on the goroutine of the caller.
 func (s Stored) read() iter.Seq2[space.Round, error] {
 	return func(yield func(space.Round, error) bool) {

@@ -68,11 +68,15 @@ func (p *Points) Add(q space.Point) (i int, fresh bool) {
 	return p.add()
 }
 
-// AddComplete is Add for the point that [space.Space.Complete] makes of some ordinals. ok is false where there is none. from is as in
-// [space.Space.AppendComplete].
-func (p *Points) AddComplete(ords, from []int) (i int, fresh, ok bool) {
+// AddComplete is Add for the point that [space.Space.Complete] makes of some ordinals. ok is false where there is none. from are the
+// ordinals of point of, which most of the ordinals are those of; nil for none.
+func (p *Points) AddComplete(ords, from []int, of int) (i int, fresh, ok bool) {
 	p.ords = append(p.ords[:0], ords...)
-	if p.buf, ok = p.space.AppendComplete(p.buf[:0], p.ords, from); !ok {
+	var packed []byte
+	if from != nil {
+		packed = p.Packed(of)
+	}
+	if p.buf, ok = p.space.AppendComplete(p.buf[:0], p.ords, from, packed); !ok {
 		return 0, false, false
 	}
 	i, fresh = p.add()

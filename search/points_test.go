@@ -39,7 +39,7 @@ func TestPoints(t *testing.T) {
 			i, fresh := 0, false
 			if rng.IntN(2) == 0 {
 				i, fresh = points.Add(p)
-			} else if i, fresh, _ = points.AddComplete(p.Ordinals(), nil); !slices.Equal(points.AppendOrdinals(nil, i), p.Ordinals()) {
+			} else if i, fresh, _ = points.AddComplete(p.Ordinals(), nil, 0); !slices.Equal(points.AppendOrdinals(nil, i), p.Ordinals()) {
 				t.Fatalf("point %d has the ordinals %v, want %v", i, points.AppendOrdinals(nil, i), p.Ordinals())
 			}
 			if fresh == known {
@@ -53,7 +53,7 @@ func TestPoints(t *testing.T) {
 				t.Fatalf("%s has the number %d, want %d; that is %s", p, i, want, points.At(i))
 			}
 		}
-		if i, _, ok := points.AddComplete([]int{0, 0, 0, 0, 0, 0, 0, 0, 7}, nil); ok {
+		if i, _, ok := points.AddComplete([]int{0, 0, 0, 0, 0, 0, 0, 0, 7}, nil, 0); ok {
 			t.Errorf("ordinals that are no point have the number %d", i)
 		}
 		if points.Len() != len(numbers) {

@@ -158,28 +158,34 @@ func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, e
 }
 
 // Replay feeds a recorded run to a strategy, and proves that it asks for the same points in the same order. It returns the number
-// of trials that it compared. Each of observe is told that number after each batch.
-func Replay(s Strategy, h History, observe ...func(compared int)) (int, error) {
+// of trials that agree. Each of observe is told after each batch how many trials the strategy has asked for so far.
+func Replay(s Strategy, h History, observe ...func(asked int)) (agree int, err error) {
 	r := &run{strategy: s}
-	compared, last, missing := 0, 0, 0 // compared trials, the batch that was not told, and how many of its outcomes are missing
+	defer func() {
+		var differ error
+		if agree, differ = r.comparison.finish(); differ != nil {
+			err = differ
+		}
+	}()
+	asked, last, missing := 0, 0, 0 // trials, the batch that was not told, and how many of its outcomes are missing
 	for past, err := range h.Rounds() {
 		if err != nil {
-			return compared, err
+			return 0, err
 		}
 		if missing > 0 {
-			return compared, fmt.Errorf("search: batch %d was told though %d of its outcomes are missing", last, missing)
+			return 0, fmt.Errorf("search: batch %d was told though %d of its outcomes are missing", last, missing)
 		}
 		b, err := r.ask(past.Batch.Progress)
 		if err != nil {
-			return compared, err
+			return 0, err
 		}
-		known, err := b.compare(past)
-		compared += known
+		known, err := r.follow(b, past)
 		if err != nil {
-			return compared, err
+			return 0, err
 		}
+		asked += known
 		for _, tell := range observe {
-			tell(compared)
+			tell(asked)
 		}
 		if missing = len(b.trials) - known; missing > 0 {
 			// What was in flight when the run was stopped was never told.
@@ -188,7 +194,7 @@ func Replay(s Strategy, h History, observe ...func(compared int)) (int, error) {
 		}
 		r.tell(b)
 	}
-	return compared, nil
+	return 0, nil
 }
 
 type run struct {
@@ -198,6 +204,8 @@ type run struct {
 	prior     time.Duration // spent by earlier sittings
 	clock     time.Duration // simulated time that is spent
 	spent     bool          // the simulated time has ended
+
+	comparison comparison // of the history
 
 	space   *space.Space // of the first point; nil before
 	batches int          // that the strategy has asked for
@@ -225,22 +233,32 @@ func (r *run) elapsed() time.Duration {
 	return r.prior + r.set.Now().Sub(r.set.Began)
 }
 
-func (r *run) loop(ctx context.Context) error {
+func (r *run) loop(ctx context.Context) (err error) {
+	defer func() {
+		if _, differ := r.comparison.finish(); differ != nil {
+			err = differ
+		}
+	}()
 	replayBegan, replaying := r.set.Now(), true
 	cancel := func() {}
 	defer func() { cancel() }()
-	// goOn ends the replay of the history. From then on time counts, and the wall budget can end the search.
-	goOn := func() {
+	// goOn ends the replay of the history, and fails where it is of another run. From then on time counts, and the wall budget can end
+	// the search.
+	goOn := func() error {
 		if !replaying {
-			return
+			return nil
 		}
 		replaying = false
+		if _, err := r.comparison.finish(); err != nil {
+			return err
+		}
 		if r.batches > 0 {
 			r.set.Began = r.set.Began.Add(r.set.Now().Sub(replayBegan))
 		}
 		if r.set.Budget.Wall > 0 && !r.set.Virtual {
 			ctx, cancel = r.limit(ctx)
 		}
+		return nil
 	}
 	next, stop := iter.Pull2(r.set.History.Rounds())
 	defer stop()
@@ -255,7 +273,9 @@ func (r *run) loop(ctx context.Context) error {
 			return nil
 		}
 		if !replayed {
-			goOn()
+			if err := goOn(); err != nil {
+				return err
+			}
 			if r.set.Virtual && r.set.Budget.Wall > 0 && r.clock >= r.set.Budget.Wall {
 				r.result.Stop = TimeSpent
 				return nil
@@ -282,7 +302,9 @@ func (r *run) loop(ctx context.Context) error {
 			return err
 		}
 		if known < len(b.trials) {
-			goOn()
+			if err := goOn(); err != nil {
+				return err
+			}
 		}
 		if ended, err := r.complete(ctx, b, known); ended || err != nil {
 			return err
@@ -323,7 +345,7 @@ func (r *run) reserve() {
 // how many outcomes are known.
 func (r *run) begin(b *batch, past space.Round, replayed bool, progress space.Progress) (known int, err error) {
 	if replayed {
-		if known, err = b.compare(past); err != nil {
+		if known, err = r.follow(b, past); err != nil {
 			return known, err
 		}
 		for i, o := range b.outcomes {
@@ -439,9 +461,9 @@ func (r *run) tell(b *batch) {
 	r.told += len(b.trials)
 }
 
-// compare fills in the outcomes of the batch that are in the history, and returns their number. It fails where the strategy asked
-// for other points than were recorded.
-func (b *batch) compare(past space.Round) (int, error) {
+// follow fills in the outcomes of a batch that are in the history, has its trials compared with them, and returns their number. It fails
+// where the strategy asked for other points than were recorded, as far as that is known yet: see comparison.
+func (r *run) follow(b *batch, past space.Round) (int, error) {
 	want := past.Batch
 	if len(b.trials) != want.Count {
 		return 0, fmt.Errorf("search: batch %d asks for %d points, but %d were recorded: the strategy, its settings or the space have changed", want.Number, len(b.trials), want.Count)
@@ -452,10 +474,9 @@ func (b *batch) compare(past space.Round) (int, error) {
 		if k < 0 || k >= len(b.trials) {
 			return known, fmt.Errorf("search: trial %d is recorded in batch %d, which has the trials from %d on", e.Number, want.Number, b.trials[0].Number)
 		}
-		t := b.trials[k]
-		if !t.Point.HasKey(e.Key) || t.Fidelity != e.Outcome.Fidelity {
-			return known, fmt.Errorf("search: trial %d asks for %q at fidelity %d, but %q at %d was recorded: the strategy, its settings or the space have changed",
-				t.Number, t.Point.Key(), t.Fidelity, e.Key, e.Outcome.Fidelity)
+		if !r.comparison.add(b.trials[k], e) {
+			_, err := r.comparison.finish()
+			return 0, err
 		}
 		b.outcomes[k] = e.Outcome
 		b.elapsed = max(b.elapsed, space.Duration(e.Elapsed))

@@ -1013,6 +1013,35 @@ func TestHistoryMismatch(t *testing.T) {
 	}
 }
 
+// Where a long history differs, a strategy may have been asked for more meanwhile: what is said is said of the first difference, nothing
+// is evaluated, and a replay ends soon.
+func TestLongHistoryMismatch(t *testing.T) {
+	sp := line(t, 40000)
+	whole := &searchtest.Memory{}
+	mustRun(t, newScript(sp, 10), cost(up), search.Settings{Recorder: whole, Budget: evals(30000)})
+	for _, first := range []int{0, 511, 512, 1500, 29999, 30000} {
+		otherwise := func() *script {
+			s := newScript(sp, 10)
+			s.fidelity = func(x int) int { return min(x/max(first, 1), 1) }
+			if first == 0 {
+				s.fidelity = func(int) int { return 1 }
+			}
+			return s
+		}
+		want := fmt.Sprintf("search: trial %d asks for ", first)
+		ev := cost(up)
+		if _, err := search.Run(t.Context(), otherwise(), ev, search.Settings{History: whole.History(), Budget: evals(30010)}); first < 30000 &&
+			(err == nil || !strings.HasPrefix(err.Error(), want) || len(ev.calls) > 0) || first == 30000 && (err != nil || len(ev.calls) != 10) {
+			t.Errorf("where trial %d differs, %d are evaluated: %v", first, len(ev.calls), err)
+		}
+		asked := 0
+		n, err := search.Replay(otherwise(), whole.History(), func(n int) { asked = n })
+		if n != first || (err == nil) != (first == 30000) || err != nil && !strings.HasPrefix(err.Error(), want) || asked > first+5000 {
+			t.Errorf("where trial %d differs, %d agree, and %d were asked for: %v", first, n, asked, err)
+		}
+	}
+}
+
 // The observer needs no lock of its own, and sees counts that grow by one.
 func TestObserve(t *testing.T) {
 	known, valid, best := 0, 0, math.Inf(1)

@@ -18,6 +18,35 @@ func (s *Space) setPacked() {
 		s.widths, n = append(s.widths, w), n+w
 	}
 	s.packed = (n + 7) / 8
+	s.setFields()
+}
+
+// field says where an ordinal is in a packed point: in the eight bytes from one on, above some bits.
+type field struct {
+	from  int
+	shift uint
+	mask  uint64
+}
+
+// put replaces the ordinal in a packed point.
+func (f *field) put(packed []byte, ord int) {
+	word := packed[f.from:]
+	rest := binary.LittleEndian.Uint64(word) &^ (f.mask << f.shift)
+	binary.LittleEndian.PutUint64(word, rest|uint64(ord+1)<<f.shift)
+}
+
+// setFields finds the fields. There are none where packed points are shorter than eight bytes, or an ordinal is spread over nine.
+func (s *Space) setFields() {
+	at := 0
+	for _, w := range s.widths {
+		from := min(at/8, s.packed-8)
+		if from < 0 || at-8*from+w > 64 {
+			s.fields = nil
+			return
+		}
+		s.fields = append(s.fields, field{from, uint(at - 8*from), 1<<w - 1})
+		at += w
+	}
 }
 
 // packedBits is how many bits encode the ordinals of a parameter with so many values, and that it is inactive.
@@ -46,30 +75,45 @@ func (s *Space) appendPacked(b []byte, ords []int) []byte {
 }
 
 // AppendComplete appends the packed form of the point that Complete makes of some ordinals, and allocates nothing else. The ordinals change,
-// even where it returns false. from are the ordinals of a point that most of them are those of, which saves time; nil for none.
-func (s *Space) AppendComplete(b []byte, ords, from []int) ([]byte, bool) {
-	if from == nil || !s.moved(from, ords) {
-		if !s.within(ords) {
-			return b, false
-		}
-		if t := (settler{s: s, want: ords, ords: ords}); !t.from(0) {
-			return b, false
+// even where it returns false. from are the ordinals of a point that most of them are those of, and packed is its packed form, which saves
+// time; nil for none.
+func (s *Space) AppendComplete(b []byte, ords, from []int, packed []byte) ([]byte, bool) {
+	if !s.within(ords) {
+		return b, false
+	}
+	settled := 0
+	if len(from) == len(ords) {
+		settled = s.follow(from, ords)
+	}
+	if t := (settler{s: s, want: ords, ords: ords}); !t.from(settled) {
+		return b, false
+	}
+	if settled < len(ords) || s.fields == nil {
+		return s.appendPacked(b, ords), true
+	}
+	n := len(b)
+	b = append(b, packed...)
+	for i, o := range ords {
+		if o != from[i] {
+			s.fields[i].put(b[n:], o)
 		}
 	}
-	return s.appendPacked(b, ords), true
+	return b, true
 }
 
-// moved reports whether some ordinals are a point because they differ from one only in values that nothing depends on.
-func (s *Space) moved(from, ords []int) bool {
-	if s.listed || len(ords) != len(from) {
-		return false
-	}
+// follow settles the first of some ordinals as in a point that differs from it only in values that nothing depends on. It returns how
+// many of them these are.
+func (s *Space) follow(from, ords []int) int {
 	for i, o := range ords {
-		if was := from[i]; o != was && (s.read[i] || was < 0 || o < 0 || o >= s.sizes[i]) {
-			return false
+		switch was := from[i]; {
+		case o == was:
+		case was < 0: // as nothing before it has changed that a condition reads
+			ords[i] = -1
+		case o < 0 || s.read[i]:
+			return i
 		}
 	}
-	return true
+	return len(ords)
 }
 
 // PackedMask returns PackedLen bytes in which the bits are set that hold the ordinals of the given parameters in a packed point.
@@ -93,6 +137,14 @@ func (s *Space) Unpack(b []byte) Point {
 func (s *Space) AppendUnpacked(ords []int, b []byte) []int {
 	if len(b) != s.PackedLen() {
 		panic(fmt.Sprintf("space: Unpack of %d bytes: points of space %q take %d", len(b), s.name, s.PackedLen()))
+	}
+	if s.fields != nil {
+		n := len(ords)
+		ords = slices.Grow(ords, len(s.fields))[:n+len(s.fields)]
+		for i, f := range s.fields {
+			ords[n+i] = int(binary.LittleEndian.Uint64(b[f.from:])>>(f.shift&63)&f.mask) - 1
+		}
+		return ords
 	}
 	held, n := uint64(0), 0 // bits that were read and not used
 	for _, w := range s.widths {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -43,6 +44,14 @@ func TestPackedPointsReadBack(t *testing.T) {
 				t.Fatalf("%s and %s are packed alike", key, p)
 			}
 			seen[string(packed)] = p.Key()
+			// A point that is made of it by changing one value is packed as any other is.
+			ords := p.Ordinals()
+			changed := rng.IntN(len(params))
+			ords[changed] = rng.IntN(s.sizes[changed])
+			near, ok := s.AppendComplete([]byte("x"), slices.Clone(ords), p.ords, packed)
+			if other, may := s.Complete(ords); ok != may || ok && string(near) != "x"+string(other.AppendPacked(nil)) {
+				t.Fatalf("%s with p%d changed to %d packs into %x, %t", p, changed, ords[changed], near, ok)
+			}
 			// A mask keeps of two points what tells their values of the given parameters apart.
 			q, err := s.Sample(rng)
 			if err != nil {

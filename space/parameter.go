@@ -321,7 +321,7 @@ func (p *Parameter) texts() []string {
 }
 
 // mostPairs is how many values a parameter may have for the texts of its values to be kept.
-const mostPairs = 64
+const mostPairs = 1024
 
 // pairs returns name=value for each value, or nil where there are many.
 func (p *Parameter) pairs() []string {
@@ -329,9 +329,15 @@ func (p *Parameter) pairs() []string {
 	if n > mostPairs {
 		return nil
 	}
-	out := make([]string, n)
-	for i := range out {
-		out[i] = string(p.appendPair(nil, i))
+	var text []byte
+	ends := make([]int, n)
+	for i := range ends {
+		text = p.appendPair(text, i)
+		ends[i] = len(text)
+	}
+	out, all, from := make([]string, n), string(text), 0
+	for i, end := range ends {
+		out[i], from = all[from:end], end
 	}
 	return out
 }

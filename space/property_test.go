@@ -123,7 +123,7 @@ func TestPointForms(t *testing.T) {
 
 // AppendComplete packs what Complete returns, also where it starts from a point that is near.
 func TestAppendComplete(t *testing.T) {
-	near, far := 0, 0
+	near, far, idle := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s, points := drawSpace(t)
 		if s == nil {
@@ -135,21 +135,22 @@ func TestAppendComplete(t *testing.T) {
 			i := rapid.IntRange(0, len(ords)-1).Draw(t, "parameter")
 			ords[i] = rapid.IntRange(-1, s.sizes[i]).Draw(t, "ordinal")
 		}
-		if s.moved(from, ords) {
-			near++
-		} else {
+		changed := slices.Clone(ords)
+		if s.follow(from, changed) < len(ords) {
 			far++
+		} else if near++; !slices.Equal(changed, ords) {
+			idle++
 		}
 		want, ok := s.Complete(ords)
 		for _, base := range [][]int{nil, from} {
-			packed, got := s.AppendComplete([]byte("x"), slices.Clone(ords), base)
+			packed, got := s.AppendComplete([]byte("x"), slices.Clone(ords), base, s.appendPacked(nil, from))
 			if got != ok || ok && string(packed) != "x"+string(want.AppendPacked(nil)) || !ok && string(packed) != "x" {
 				t.Fatalf("AppendComplete(%v, %v) is %x, %t; want %v, %t", ords, base, packed, got, want, ok)
 			}
 		}
 	})
-	if near == 0 || far == 0 {
-		t.Errorf("%d vectors were near a point, %d were not", near, far)
+	if near == 0 || far == 0 || idle == 0 {
+		t.Errorf("%d vectors were near a point, %d of them with values for inactive parameters; %d were not near", near, idle, far)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestFromRows(t *testing.T) {
 			t.Fatalf("%d points, %v; want %d", n, ok, len(rows))
 		}
 		for _, ords := range all { // also those that differ from a row in one value
-			if _, ok := s.AppendComplete(nil, slices.Clone(ords), rows[0]); ok != slices.ContainsFunc(rows, func(row []int) bool { return slices.Equal(row, ords) }) {
+			if _, ok := s.AppendComplete(nil, slices.Clone(ords), rows[0], s.appendPacked(nil, rows[0])); ok != slices.ContainsFunc(rows, func(row []int) bool { return slices.Equal(row, ords) }) {
 				t.Fatalf("%v is completed: %t", ords, ok)
 			}
 		}

@@ -33,8 +33,9 @@ type Space struct {
 	scope
 	name     string
 	sizes    []int
-	widths   []int // by parameter: packedBits
-	packed   int   // PackedLen
+	fields   []field // of packed points; nil where reading bit by bit is needed
+	widths   []int   // by parameter: packedBits
+	packed   int     // PackedLen
 	defaults []int
 	read     []bool // by parameter: whether a condition or a constraint reads it
 	// written has, for each parameter with few values, what a key says of it, by its ordinal: name=value. It is nil for others.

@@ -16,6 +16,13 @@ func newSet(n int) set { return make(set, (n+63)/64) }
 
 func (s set) add(i int) { s[i/64] |= 1 << (i % 64) }
 
+// join adds the rows of another set.
+func (s set) join(o set) {
+	for i, w := range o {
+		s[i] |= w
+	}
+}
+
 func (s set) len() (n int) {
 	for _, w := range s {
 		n += bits.OnesCount64(w)
@@ -102,44 +109,53 @@ func (t *Table) causes(status space.Status) (rules []rule) {
 // numbers that they are at most, or at least, this one.
 func (t *Table) tests(failed, right []int) (out []tried) {
 	for k, p := range t.Parameters {
-		last := int32(len(p.Values) - 1)
-		if last < 1 {
+		last := len(p.Values) - 1
+		count := len(p.Values)
+		if p.Numbers != nil {
+			count += 2 * (last - 1)
+		}
+		if last < 1 || count > mostTests { // with more, each value is seldom the same
 			continue
 		}
-		var candidates []test
+		add := func(lo, hi int, failed, right set) {
+			if !slices.ContainsFunc(failed, func(w uint64) bool { return w != 0 }) {
+				return
+			}
+			out = append(out, tried{test{k, int32(lo), int32(hi)}, slices.Clone(failed), slices.Clone(right), int32(hi - lo)})
+		}
 		// Of equal tests the first is used: the narrowest.
-		for c := range p.Values {
-			candidates = append(candidates, test{k, int32(c), int32(c)})
+		f, r := t.byValue(k, failed), t.byValue(k, right)
+		for c := range f {
+			add(c, c, f[c], r[c])
 		}
-		if p.Numbers != nil {
-			for c := int32(1); c < last; c++ {
-				candidates = append(candidates, test{k, 0, c}, test{k, last - c, last})
-			}
+		if p.Numbers == nil {
+			continue
 		}
-		if len(candidates) > mostTests {
-			continue // each value is seldom the same
-		}
-		for _, c := range candidates {
-			one := tried{test: c, failed: newSet(len(failed)), right: newSet(len(right)), width: c.hi - c.lo}
-			some := false
-			for i, row := range failed {
-				if c.holds(&t.Rows[row]) {
-					one.failed.add(i)
-					some = true
-				}
-			}
-			if !some {
-				continue
-			}
-			for i, row := range right {
-				if c.holds(&t.Rows[row]) {
-					one.right.add(i)
-				}
-			}
-			out = append(out, one)
+		mostFailed, mostRight, leastFailed, leastRight := slices.Clone(f[0]), slices.Clone(r[0]), slices.Clone(f[last]), slices.Clone(r[last])
+		for c := 1; c < last; c++ {
+			mostFailed.join(f[c])
+			mostRight.join(r[c])
+			add(0, c, mostFailed, mostRight)
+			leastFailed.join(f[last-c])
+			leastRight.join(r[last-c])
+			add(last-c, last, leastFailed, leastRight)
 		}
 	}
 	return out
+}
+
+// byValue returns, for each value of a parameter, which of some rows have it.
+func (t *Table) byValue(k int, rows []int) []set {
+	sets := make([]set, len(t.Parameters[k].Values))
+	for c := range sets {
+		sets[c] = newSet(len(rows))
+	}
+	for i, row := range rows {
+		if c := t.Rows[row].Choice(k); c >= 0 {
+			sets[c].add(i)
+		}
+	}
+	return sets
 }
 
 // mostTests is how many tests of one parameter are tried at most.

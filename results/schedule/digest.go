@@ -14,8 +14,8 @@ import (
 const Kept = 64
 
 // Digest is a search.Recorder that passes everything on to the journal and keeps what the export needs, so that the export does
-// not have to read a journal of perhaps millions of outcomes. It is also the search.History of the run, and digests what is read
-// from there.
+// not have to read a journal of perhaps millions of outcomes. It is also what the search.History of the run is made of, and digests
+// what is read from there.
 type Digest struct {
 	search.Recorder
 	past results.Stored
@@ -37,10 +37,11 @@ func NewDigest(run *results.Run, isSerial func(space.Entry) bool) *Digest {
 	return &Digest{Recorder: run.Journal, past: run.Stored, dir: run.Dir, isSerial: isSerial}
 }
 
-// Rounds yields what the journal holds, and digests it.
-func (d *Digest) Rounds() iter.Seq2[space.Round, error] {
+// Shown yields what the journal holds, and digests it. It calls see with each round before that, on the goroutine that reads the
+// journal, which is ahead.
+func (d *Digest) Shown(see func(space.Round)) iter.Seq2[space.Round, error] {
 	return func(yield func(space.Round, error) bool) {
-		for r, err := range d.past.Rounds() {
+		for r, err := range d.past.Shown(see) {
 			if err == nil {
 				d.note(r)
 			}

@@ -26,17 +26,12 @@ func newNotebook(d *schedule.Digest) *notebook {
 	return &notebook{Digest: d, collector: insight.NewCollector(0)}
 }
 
-// Rounds yields the batches that the journal holds, and notes their outcomes.
+// Rounds yields the batches that the journal holds, and notes their outcomes where they are read, which is ahead of the search.
 func (n *notebook) Rounds() iter.Seq2[space.Round, error] {
-	return func(yield func(space.Round, error) bool) {
-		for r, err := range n.Digest.Rounds() {
-			n.collect()
-			n.note(r.Entries...)
-			if !yield(r, err) {
-				return
-			}
-		}
-	}
+	return n.Digest.Shown(func(r space.Round) {
+		n.collect()
+		n.note(r.Entries...)
+	})
 }
 
 // Batch records a batch.

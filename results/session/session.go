@@ -377,7 +377,7 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 	journal := newNotebook(schedule.NewDigest(s.run, s.kernel.Serial()))
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
 		Budget: o.Budget, Reserve: reserve, Jobs: o.Jobs, Recorder: journal, History: journal, Began: o.Began, Observe: o.Observe,
-		Virtual: s.simulated(), Check: s.check,
+		Virtual: s.simulated(), Check: s.check(),
 	})
 	if err != nil {
 		return nil, err
@@ -425,17 +425,19 @@ func (s *Session) look(report *Report, journal *notebook, end results.End) error
 	return err
 }
 
-// check refuses what the strategy may not propose for this kernel.
-func (s *Session) check(p space.Proposal) error {
-	problem := s.kernel.Problem
-	if in := problem.Space(); !in.Same(p.Point.Space()) {
-		return fmt.Errorf("that point is of space %s, and not of the kernel's space %s: a strategy proposes points of the space that it was made for",
-			p.Point.Space().Name(), in.Name())
+// check returns what refuses a proposal that is not for this kernel.
+func (s *Session) check() func(space.Proposal) error {
+	in, levels := s.kernel.Problem.Space(), s.kernel.Problem.Traits().Levels
+	return func(p space.Proposal) error {
+		if of := p.Point.Space(); !in.Same(of) {
+			return fmt.Errorf("that point is of space %s, and not of the kernel's space %s: a strategy proposes points of the space that it was made for",
+				of.Name(), in.Name())
+		}
+		if p.Fidelity > levels {
+			return fmt.Errorf("this kernel has the fidelities 0 to %d, and 0 is the full one", levels)
+		}
+		return nil
 	}
-	if levels := problem.Traits().Levels; p.Fidelity > levels {
-		return fmt.Errorf("this kernel has the fidelities 0 to %d, and 0 is the full one", levels)
-	}
-	return nil
 }
 
 // start says what the run starts from.

@@ -33,6 +33,7 @@ type climb struct {
 	walks  []walk
 	steps  int         // that are proposed at most
 	asked  int         // steps that were proposed
+	group  []candidate // memory of climbOn
 	found  []candidate // what is to be refined, the least first
 }
 
@@ -43,7 +44,8 @@ type walk struct {
 	next  candidate // the proposed step; -1 where there is none
 	// blame counts, for each parameter, the failures in a row in which it differed from the least point. The cheapest score does not
 	// see what a point may fail for, so a walk would come back to such values again and again.
-	blame map[int]int
+	blame []int
+	free  []int // the sighted parameters that are not blamed so often: a step changes these
 	// values are ordinals for every parameter, also the inactive ones: the last where it had one, else a random one. So where a step
 	// makes parameters active, they do not begin at their defaults, which suit no good point.
 	values []int
@@ -61,7 +63,7 @@ func (h *halving) begin() bool {
 	h.climbs++
 	h.climb.starts = []candidate{h.candidate(parent)}
 	add := func(ords []int) {
-		if c, ok := h.complete(ords, from); ok && !slices.Contains(h.climb.starts, c) {
+		if c, ok := h.complete(ords, from, h.climb.starts[0]); ok && !slices.Contains(h.climb.starts, c) {
 			h.climb.starts = append(h.climb.starts, c)
 		}
 	}
@@ -106,13 +108,14 @@ func (h *halving) climbOn() bool {
 	if c.asked >= c.steps || len(c.walks) == 0 {
 		return false
 	}
-	h.group, h.level = nil, h.cfg.Levels
+	c.group = c.group[:0]
 	for i := range c.walks {
 		w := &c.walks[i]
 		if w.next = h.step(w); w.next >= 0 {
-			h.group = append(h.group, w.next)
+			c.group = append(c.group, w.next)
 		}
 	}
+	h.group, h.level = c.group, h.cfg.Levels
 	c.asked += len(h.group)
 	return len(h.group) > 0
 }
@@ -160,14 +163,25 @@ func (h *halving) try(w *walk) {
 		switch {
 		case from.Ordinal(i) == to.Ordinal(i):
 		case stands:
-			delete(w.blame, i)
+			w.blame[i] = 0
 		default:
 			w.blame[i]++
 		}
 	}
+	h.release(w)
 	w.at = w.least
 	if stands {
 		w.at, w.least = o, o
+	}
+}
+
+// release lists the parameters that the steps of a walk may change.
+func (h *halving) release(w *walk) {
+	w.free = w.free[:0]
+	for _, i := range h.sighted {
+		if w.blame[i] < blamed {
+			w.free = append(w.free, i)
+		}
 	}
 }
 
@@ -192,30 +206,31 @@ func (h *halving) depart() {
 		}
 		at := open[rank]
 		h.started[*h.viewOf.At(int(at))] = true
-		w := walk{at: at, least: at, next: -1, blame: map[int]int{}, values: make([]int, len(h.code.Sizes))}
+		w := walk{at: at, least: at, next: -1, blame: make([]int, len(h.code.Sizes)), values: make([]int, len(h.code.Sizes))}
 		for i, n := range h.code.Sizes {
 			w.values[i] = h.rng.IntN(n)
 		}
+		h.release(&w)
 		c.walks = append(c.walks, w)
 	}
 }
 
 // step returns a point one step from where a walk is, now and then two or three; -1 where it finds none.
 func (h *halving) step(w *walk) candidate {
-	free := slices.DeleteFunc(slices.Clone(h.sighted), func(i int) bool { return w.blame[i] >= blamed })
-	for i, o := range h.point(w.at).Ordinals() {
+	from, ords := h.vectors(w.at)
+	for i, o := range from {
 		if o >= 0 {
 			w.values[i] = o
 		}
 	}
 	for range neighbourTries {
-		ords := slices.Clone(w.values)
+		copy(ords, w.values)
 		n := 1
 		for h.rng.Float64() < longer {
 			n++
 		}
-		h.code.KickAmong(ords, free, n)
-		if c, ok := h.complete(ords, nil); ok && !h.alike(c, w.at) {
+		h.code.KickAmong(ords, w.free, n)
+		if c, ok := h.complete(ords, from, w.at); ok && !h.alike(c, w.at) {
 			return c
 		}
 	}
@@ -254,7 +269,7 @@ func (h *halving) settle() bool {
 		}
 		from, ords := h.vectors(c)
 		h.graftFrom(ords, h.mainland)
-		if c, ok := h.complete(ords, from); ok && !slices.Contains(h.group, c) {
+		if c, ok := h.complete(ords, from, c); ok && !slices.Contains(h.group, c) {
 			h.group = append(h.group, c)
 		}
 	}
@@ -286,9 +301,10 @@ func (h *halving) breed() bool {
 		if len(h.group) == bred {
 			break
 		}
-		from, ords := h.vectors(best[min(h.rng.IntN(len(best)), h.rng.IntN(len(best)))])
+		near := best[min(h.rng.IntN(len(best)), h.rng.IntN(len(best)))]
+		from, ords := h.vectors(near)
 		h.code.KickAmong(ords, h.blind, 1+h.rng.IntN(2))
-		if c, ok := h.complete(ords, from); ok && !h.scored(c, h.level) && !slices.Contains(h.group, c) {
+		if c, ok := h.complete(ords, from, near); ok && !h.scored(c, h.level) && !slices.Contains(h.group, c) {
 			h.group = append(h.group, c)
 		}
 	}

@@ -31,7 +31,9 @@
 package halving
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -85,7 +87,7 @@ func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.S
 		space: s, inner: inner, cfg: c, rng: rng, code: code.New(s, seed, rng, nil, nil), points: search.NewPoints(s),
 		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1), record: math.Inf(1), started: map[int32]bool{},
 	}
-	h.seen = search.NewIndex(func(x *search.Index, v int) uint64 { return x.Hash(h.sight(h.views.At(v).first)) })
+	h.seen = search.NewIndex(func(x *search.Index, v int) uint64 { return x.Hash(h.sight(&h.other, h.views.At(v).first)) })
 	for i, p := range s.Parameters() {
 		if slices.Contains(c.Blind, p.Name) {
 			h.blind = append(h.blind, i)
@@ -118,8 +120,9 @@ type halving struct {
 	views search.Column[view] // in the order in which they became known
 	seen  *search.Index       // of views, by what the cheapest score sees
 	mask  []byte              // of a packed point, what the cheapest score sees
-	sees  []byte              // memory of sight
-	from  []int               // memory of vectors
+	sees  []byte              // memory of view
+	other []byte
+	from  []int // memory of vectors
 	ords  []int
 	// waiting are the views that may be shortlisted: their cheapest score is right, and may be enough for a full score below the record.
 	waiting []int32
@@ -414,9 +417,9 @@ func (h *halving) candidate(p space.Point) candidate {
 }
 
 // complete returns the candidate of the point that space.Complete makes of a vector, and false where there is none. from is the vector
-// of a point that it was made from, or nil.
-func (h *halving) complete(ords, from []int) (candidate, bool) {
-	i, fresh, ok := h.points.AddComplete(ords, from)
+// of the candidate of, which it was made from; nil for none.
+func (h *halving) complete(ords, from []int, of candidate) (candidate, bool) {
+	i, fresh, ok := h.points.AddComplete(ords, from, int(of))
 	if !ok {
 		return 0, false
 	}
@@ -437,16 +440,9 @@ func (h *halving) added(c candidate, fresh bool) candidate {
 
 // view returns the view of a new candidate.
 func (h *halving) view(c candidate) int32 {
-	sight := h.sight(c)
+	sight := h.sight(&h.sees, c)
 	hash := h.seen.Hash(sight)
-	v, ok := h.seen.Find(hash, func(v int) bool {
-		for i, b := range h.points.Packed(int(h.views.At(v).first)) {
-			if b&h.mask[i] != sight[i] {
-				return false
-			}
-		}
-		return true
-	})
+	v, ok := h.seen.Find(hash, func(v int) bool { return bytes.Equal(h.sight(&h.other, h.views.At(v).first), sight) })
 	if !ok {
 		v = h.views.Len()
 		h.views.Append(view{first: c, number: -1, cost: math.Inf(1), bound: math.Inf(-1)})
@@ -455,13 +451,19 @@ func (h *halving) view(c candidate) int32 {
 	return int32(v)
 }
 
-// sight returns, as bytes, what the cheapest score sees of a candidate. The next call overwrites them.
-func (h *halving) sight(c candidate) []byte {
-	h.sees = h.sees[:0]
-	for i, b := range h.points.Packed(int(c)) {
-		h.sees = append(h.sees, b&h.mask[i])
+// sight returns, as bytes, what the cheapest score sees of a candidate. They are in the given memory.
+func (h *halving) sight(memory *[]byte, c candidate) []byte {
+	sees := append((*memory)[:0], h.points.Packed(int(c))...)
+	*memory = sees
+	at := 0
+	for ; at+8 <= len(sees); at += 8 {
+		word := sees[at : at+8]
+		binary.LittleEndian.PutUint64(word, binary.LittleEndian.Uint64(word)&binary.LittleEndian.Uint64(h.mask[at:]))
 	}
-	return h.sees
+	for ; at < len(sees); at++ {
+		sees[at] &= h.mask[at]
+	}
+	return sees
 }
 
 func (h *halving) alike(c, o candidate) bool { return *h.viewOf.At(int(c)) == *h.viewOf.At(int(o)) }
@@ -518,7 +520,7 @@ func (h *halving) shortlist() []candidate {
 		for range grafts {
 			ords := p.Ordinals()
 			h.graft(ords)
-			if c, ok := h.complete(ords, nil); ok && !slices.Contains(out, c) {
+			if c, ok := h.complete(ords, nil, 0); ok && !slices.Contains(out, c) {
 				out = append(out, c)
 			}
 		}
@@ -614,10 +616,11 @@ func (h *halving) neighbours() []candidate {
 	}
 	var out []candidate
 	for range children {
-		from, ords := h.vectors(h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))])
+		near := h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))]
+		from, ords := h.vectors(near)
 		h.vary(ords)
 		for range neighbourTries {
-			if c, ok := h.complete(ords, from); ok && h.open(c) && !slices.Contains(out, c) {
+			if c, ok := h.complete(ords, from, near); ok && h.open(c) && !slices.Contains(out, c) {
 				out = append(out, c)
 				break
 			}
