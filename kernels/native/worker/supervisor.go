@@ -301,14 +301,22 @@ func (s *supervisor) beginKilling() {
 	}
 }
 
-// disown leaves a killed worker to the system, which then removes one thread after the other. Where this process reaps it while its last
-// thread is still being removed, it spins in the system until that thread gets a processor: for milliseconds on a busy machine. How the
-// worker ended is known, and it has no descendants.
+// disown leaves a killed worker to the system for a while, which removes one of its threads after the other, the process last. If this
+// process reaped it while its last thread is still being removed, it would spin in the system until that thread gets a processor: for
+// milliseconds on a busy machine.
 func (s *supervisor) disown() {
-	if s.order.Command == nil {
-		signal.Ignore(syscall.SIGCHLD)
-		s.result.Signal = int(unix.SIGKILL) // unless it has ended in another way just before
+	if s.order.Command != nil || s.pidfd < 0 {
+		return
 	}
+	signal.Ignore(syscall.SIGCHLD)
+	s.result.Signal = int(unix.SIGKILL) // unless it had ended before
+	fds := []unix.PollFd{{Fd: int32(s.pidfd), Events: unix.POLLIN}}
+	for {
+		if _, err := unix.Poll(fds, int(watchInterval/time.Millisecond)); err != unix.EINTR {
+			break
+		}
+	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGCHLD) // a process that is not gone yet keeps its id until it is reaped here
 }
 
 // kill does one round of killing. It returns false where that has taken too long.
