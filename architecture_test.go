@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "write the picture of packages into ARCHITECTURE.md")
 
 // rooms says what the packages of a room may import, by the longest prefix of their path: "" is the root package. A room may
-// import itself, and the packages internal/files, internal/guard, internal/orderedjson and internal/plain, which know nothing of tune.
+// import itself, and the packages internal/files, internal/guard, internal/orderedjson, internal/pattern and internal/plain, which know nothing of tune.
 var rooms = map[string][]string{
 	"space":                {},
 	"sim":                  {},
@@ -45,6 +45,7 @@ var rooms = map[string][]string{
 	"internal/files":       {},
 	"internal/guard":       {},
 	"internal/orderedjson": {},
+	"internal/pattern":     {},
 	"internal/plain":       {},
 	"internal/trust":       {"", "space", "search", "kernels", "results", "results/schedule"},
 	"":                     {"space", "search", "kernels", "results", "results/earlier", "results/schedule", "results/session"},
@@ -52,7 +53,7 @@ var rooms = map[string][]string{
 }
 
 // tools are the rooms that every other one may import.
-var tools = []string{"internal/files", "internal/guard", "internal/orderedjson", "internal/plain"}
+var tools = []string{"internal/files", "internal/guard", "internal/orderedjson", "internal/pattern", "internal/plain"}
 
 // roomOf returns the room of a package.
 func roomOf(path string) string {
