@@ -5,8 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"maps"
 	"os"
@@ -21,7 +23,8 @@ import (
 var update = flag.Bool("update", false, "write the picture of packages into ARCHITECTURE.md")
 
 // rooms says what the packages of a room may import, by the longest prefix of their path: "" is the root package. A room may
-// import itself, and the packages internal/files, internal/guard, internal/orderedjson and internal/plain, which know nothing of tune.
+// import itself, and the packages internal/files, internal/guard, internal/orderedjson, internal/pattern and internal/plain, which know
+// nothing of tune.
 var rooms = map[string][]string{
 	"space":                {},
 	"sim":                  {},
@@ -45,6 +48,7 @@ var rooms = map[string][]string{
 	"internal/files":       {},
 	"internal/guard":       {},
 	"internal/orderedjson": {},
+	"internal/pattern":     {},
 	"internal/plain":       {},
 	"internal/trust":       {"", "space", "search", "kernels", "results", "results/schedule"},
 	"":                     {"space", "search", "kernels", "results", "results/earlier", "results/schedule", "results/session"},
@@ -52,7 +56,7 @@ var rooms = map[string][]string{
 }
 
 // tools are the rooms that every other one may import.
-var tools = []string{"internal/files", "internal/guard", "internal/orderedjson", "internal/plain"}
+var tools = []string{"internal/files", "internal/guard", "internal/orderedjson", "internal/pattern", "internal/plain"}
 
 // roomOf returns the room of a package.
 func roomOf(path string) string {
@@ -194,6 +198,45 @@ func TestFunctionsAreShort(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestPatterns: expressions that are compiled at their first use are right.
+func TestPatterns(t *testing.T) {
+	seen := 0
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if err != nil || !strings.Contains(string(text), "pattern.Lazy(") {
+			return err
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, text, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if f, ok := call.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "Lazy" || fmt.Sprint(f.X) != "pattern" {
+				return true
+			}
+			seen++
+			if value, err := types.Eval(files, nil, token.NoPos, types.ExprString(call.Args[0])); err != nil || value.Value == nil {
+				t.Errorf("%v: the expression is no constant: %v", files.Position(call.Pos()), err)
+			} else if _, err := regexp.Compile(constant.StringVal(value.Value)); err != nil {
+				t.Errorf("%v: %v", files.Position(call.Pos()), err)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil || seen < 40 {
+		t.Errorf("%d expressions, %v", seen, err)
 	}
 }
 

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"tune/internal/pattern"
 )
 
 // ConstraintError says that values break a constraint.
@@ -320,14 +321,14 @@ func (s *Space) given(key string) ([]int, error) {
 }
 
 // otherPair matches a name and its value as JSON and YAML write them. Its groups are both.
-var otherPair = regexp.MustCompile(`^"?([A-Za-z_][A-Za-z0-9_]*)"? *: *("[^"]*"|[^",{} ]+)(?:, *|$)`)
+var otherPair = pattern.Lazy(`^"?([A-Za-z_][A-Za-z0-9_]*)"? *: *("[^"]*"|[^",{} ]+)(?:, *|$)`)
 
 // asPairs says how to write JSON or YAML as a key, as the end of a message; "" where text is another.
 func asPairs(text string) string {
 	text = strings.Trim(text, " {}")
 	var pairs []string
 	for text != "" {
-		m := otherPair.FindStringSubmatch(text)
+		m := otherPair().FindStringSubmatch(text)
 		if m == nil {
 			return ""
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -13,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"tune/internal/pattern"
 )
 
 // TextError is a mistake in the syntax of a YAML text.
@@ -114,14 +115,14 @@ func withRemedy(says string) string {
 }
 
 // packageError matches an error of the YAML package about the syntax. Its groups are the line, if there is one, and the words.
-var packageError = regexp.MustCompile(`^yaml: (?:line (\d+): )?([^\n]+)$`)
+var packageError = pattern.Lazy(`^yaml: (?:line (\d+): )?([^\n]+)$`)
 
 // wordsOf returns what an error of the YAML package says, and the line that it names, 0 for none. says is "" for another error.
 func wordsOf(err error) (says string, line int) {
 	if _, types := errors.AsType[*yaml.TypeError](err); types {
 		return "", 0
 	}
-	m := packageError.FindStringSubmatch(err.Error())
+	m := packageError().FindStringSubmatch(err.Error())
 	if m == nil {
 		return "", 0
 	}
@@ -386,7 +387,7 @@ func (w *brackets) step(line string, i *int) {
 const escapes = "0abtnvfre \t\"'\\N_LP"
 
 // hexEscapes matches the escapes that are numbers.
-var hexEscapes = regexp.MustCompile(`^(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})`)
+var hexEscapes = pattern.Lazy(`^(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})`)
 
 // badEscape returns the first backslash, from a line on, that is no escape; nil where there is none.
 func badEscape(lines []string, begun int) error {
@@ -396,7 +397,7 @@ func badEscape(lines []string, begun int) error {
 			if text[i] != '\\' {
 				continue
 			}
-			if rest := text[i+1:]; !strings.Contains(escapes, rest[:1]) && !hexEscapes.MatchString(rest) {
+			if rest := text[i+1:]; !strings.Contains(escapes, rest[:1]) && !hexEscapes().MatchString(rest) {
 				r, _ := utf8.DecodeRuneInString(rest)
 				return &TextError{n, columnAt(text, i), fmt.Sprintf("\\%c is no escape in double quotes: write \\\\%[1]c, or put the text into single quotes, where a backslash is one", r)}
 			}
@@ -407,11 +408,11 @@ func badEscape(lines []string, begun int) error {
 }
 
 // noBeginning matches a value or a key that begins with what means something else to YAML. Its group is that character.
-var noBeginning = regexp.MustCompile("(?:^|[-:,] +|[\\[{] *)([@`%*&!|>])")
+var noBeginning = pattern.Lazy("(?:^|[-:,] +|[\\[{] *)([@`%*&!|>])")
 
 // badBeginning returns what is wrong where a value or a key in a line begins with one of some characters; nil where none does.
 func badBeginning(line string, number int, chars string) error {
-	for _, m := range noBeginning.FindAllStringSubmatchIndex(line, -1) {
+	for _, m := range noBeginning().FindAllStringSubmatchIndex(line, -1) {
 		if char := line[m[2]:m[3]]; strings.Contains(chars, char) {
 			remedy := "put it into quotes"
 			if char == ">" {

@@ -3,10 +3,10 @@ package space
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"tune/internal/pattern"
 	"tune/internal/plain"
 )
 
@@ -169,14 +169,14 @@ func rateDigits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-var leadingNumber = regexp.MustCompile(`^[-+]?[0-9][0-9,]*(\.[0-9]*)?([eE][-+]?[0-9]+)?`)
+var leadingNumber = pattern.Lazy(`^[-+]?[0-9][0-9,]*(\.[0-9]*)?([eE][-+]?[0-9]+)?`)
 
 // Parse reads a cost in the form in which people write it: 100us, 1.5 ms, 112 Melem/s, or a number alone, which is in the unit
 // that Rate or the kernel states. A time needs its unit, because people who leave it out seldom mean the kernel's. A rate becomes its inverse; one per second may have another prefix than the kernel's, as 20Melem/s where that
 // is elem/s.
 func (u Unit) Parse(text string) (float64, error) {
 	text = strings.TrimSpace(text)
-	number := leadingNumber.FindString(text)
+	number := leadingNumber().FindString(text)
 	unit := strings.TrimSpace(text[len(number):])
 	v, err := strconv.ParseFloat(strings.ReplaceAll(number, ",", ""), 64)
 	if err != nil || !Finite(v) {

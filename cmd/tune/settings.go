@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"tune/configs"
 	"tune/internal/files"
+	"tune/internal/pattern"
 	"tune/kernels/user"
 	"tune/search"
 	"tune/search/strategies"
@@ -68,7 +68,7 @@ func (s settings) blame(key string, err error) error {
 	return usage(fileFault{fmt.Errorf("%s: %s", from, text)})
 }
 
-var startsNumber = regexp.MustCompile(`^[-+]?[0-9]`)
+var startsNumber = pattern.Lazy(`^[-+]?[0-9]`)
 
 // budgetIn returns the budget, with the target as a cost in the unit of a kernel.
 func (s settings) budgetIn(unit space.Unit) (search.Budget, error) {
@@ -140,7 +140,7 @@ var settingTable = []setting{
 		return err
 	}, false, ofSitting},
 	{"target", "stop at the first candidate that is as good as this `cost`: a time with a unit, such as 100us; a number alone, such as 900, where costs are no times; or a rate, for a kernel that is tuned for one", "", func(s *settings, v string) error {
-		if s.target = strings.TrimSpace(v); !startsNumber.MatchString(s.target) {
+		if s.target = strings.TrimSpace(v); !startsNumber().MatchString(s.target) {
 			return fmt.Errorf("%s: want a number, with or without a unit", quoted(v))
 		}
 		return nil
@@ -218,7 +218,7 @@ func parseDuration(v string) (time.Duration, error) {
 	case err == nil:
 		return d, nil
 	}
-	for _, word := range letters.FindAllString(t, -1) {
+	for _, word := range letters().FindAllString(t, -1) {
 		switch near := nearestUnit(word); near {
 		case "d":
 			return 0, fmt.Errorf("%s: unknown unit %q: want h, m, s or ms (a day is 24h)", t, word)
@@ -235,14 +235,14 @@ func parseDuration(v string) (time.Duration, error) {
 
 // meantDuration proposes the duration that a text with other units or blanks most likely stands for; "" where there is none.
 func meantDuration(t string) string {
-	meant := letters.ReplaceAllStringFunc(strings.Join(strings.Fields(t), ""), func(word string) string { return cmp.Or(nearestUnit(word), word) })
+	meant := letters().ReplaceAllStringFunc(strings.Join(strings.Fields(t), ""), func(word string) string { return cmp.Or(nearestUnit(word), word) })
 	if d, err := time.ParseDuration(meant); err != nil || d <= 0 {
 		return ""
 	}
 	return fmt.Sprintf(" (did you mean %s?)", meant)
 }
 
-var letters = regexp.MustCompile(`[A-Za-z]+`)
+var letters = pattern.Lazy(`[A-Za-z]+`)
 
 // nearestUnit returns the unit of time that a word most likely stands for.
 func nearestUnit(word string) string {

@@ -6,11 +6,12 @@ package plain
 
 import (
 	"io"
-	"regexp"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"tune/internal/pattern"
 )
 
 // replacement stands for what cannot be shown.
@@ -19,7 +20,7 @@ const replacement = '\uFFFD'
 // sequence matches the escape sequences of terminals (ECMA-48): strings such as the title of a window (OSC, DCS, PM, APC, SOS),
 // control sequences such as colours (CSI), and the short ones. Compilers print colours, so sequences are removed and not
 // replaced. Of a string without an end only the introducer is removed.
-var sequence = regexp.MustCompile(`(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\x07\x1b\x{9c}\n]*(?:\x07|\x1b\\|\x{9c})` +
+var sequence = pattern.Lazy(`(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\x07\x1b\x{9c}\n]*(?:\x07|\x1b\\|\x{9c})` +
 	`|(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]` +
 	`|\x1b[ -/]*[0-~]`)
 
@@ -63,7 +64,7 @@ func keepLines(r rune) rune {
 func remove(s string) string {
 	s = strings.ToValidUTF8(s, string(replacement))
 	for {
-		next := sequence.ReplaceAllString(s, "")
+		next := sequence().ReplaceAllString(s, "")
 		if next == s {
 			return s
 		}

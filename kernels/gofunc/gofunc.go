@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"runtime"
 	"runtime/metrics"
 	"sync"
 	"time"
 
 	"tune/internal/guard"
+	"tune/internal/pattern"
 	"tune/kernels"
 	"tune/kernels/native/timing"
 	"tune/space"
@@ -33,12 +33,12 @@ type Function struct {
 	Check func() error
 }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+var namePattern = pattern.Lazy(`^[A-Za-z0-9_.-]+$`)
 
 // Validate reports a function that cannot be tuned.
 func (f Function) Validate() error {
 	switch {
-	case !namePattern.MatchString(f.Name):
+	case !namePattern().MatchString(f.Name):
 		return fmt.Errorf("field Name is %q: want letters, digits and . - _", f.Name)
 	case kernels.BuiltIn(f.Name):
 		return fmt.Errorf("field Name is %q, the name of a kernel that comes with tune: choose another", f.Name)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"tune/internal/pattern"
 	"tune/kernels/library/choice"
 	"tune/kernels/native"
 )
@@ -46,10 +47,10 @@ type Variant struct {
 }
 
 // flag matches the flags that files of make and CMake can hold as they are.
-var flag = regexp.MustCompile(`^-[A-Za-z0-9_=.,+-]+$`)
+var flag = pattern.Lazy(`^-[A-Za-z0-9_=.,+-]+$`)
 
 // tuning matches flags of the machine that need no feature of it.
-var tuning = regexp.MustCompile(`^-m(64|sse2?|fpmath=sse|no-.*|tune=.*|prefer-vector-width=.*|stackrealign|cmodel=.*|red-zone)$`)
+var tuning = pattern.Lazy(`^-m(64|sse2?|fpmath=sse|no-.*|tune=.*|prefer-vector-width=.*|stackrealign|cmodel=.*|red-zone)$`)
 
 // check returns an error where the library cannot be written.
 func (l Library) check() error {
@@ -255,7 +256,7 @@ func Check(l native.Linkage, sources ...native.Source) error {
 }
 
 // compilerName matches compilers that files of make and CMake can name.
-var compilerName = regexp.MustCompile(`^[A-Za-z0-9_.+-]*$`)
+var compilerName = pattern.Lazy(`^[A-Za-z0-9_.+-]*$`)
 
 // checkSource returns an error for code that a library cannot have.
 func checkSource(s native.Source) error {
@@ -266,14 +267,14 @@ func checkSource(s native.Source) error {
 		return errors.New("it is in C++ and lays out an argument: only code in C may do that")
 	case s.Call != nil:
 		return errors.New("it calls a function of the user's: a library has no such kernels")
-	case !compilerName.MatchString(s.Compiler):
+	case !compilerName().MatchString(s.Compiler):
 		return fmt.Errorf("its compiler is %q: want a name without a path, such as gcc-13", s.Compiler)
 	}
 	for _, f := range s.Flags {
 		switch {
-		case !flag.MatchString(f):
+		case !flag().MatchString(f):
 			return fmt.Errorf("the flag %q: want letters, digits and _=.,+- after -", f)
-		case strings.HasPrefix(f, "-m") && !tuning.MatchString(f) && len(native.NeedsOf([]string{f})) == 0 && !strings.HasPrefix(f, "-march=") && !strings.HasPrefix(f, "-mcpu="):
+		case strings.HasPrefix(f, "-m") && !tuning().MatchString(f) && len(native.NeedsOf([]string{f})) == 0 && !strings.HasPrefix(f, "-march=") && !strings.HasPrefix(f, "-mcpu="):
 			return fmt.Errorf("the flag %s: no function of a library finds out whether the processor has that: leave it out, or write -march=native, which a library replaces by what it can find out", f)
 		}
 		if strings.HasPrefix(f, "-march=") || strings.HasPrefix(f, "-mcpu=") {

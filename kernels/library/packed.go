@@ -2,19 +2,19 @@ package library
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"tune/internal/pattern"
 	"tune/kernels/native"
 )
 
 // packParameters matches the parameters of a function that lays out an argument: where to, from where, and dimensions.
-var packParameters = regexp.MustCompile(`^[a-z0-9_]+ \*[a-z]+, const [a-z0-9_]+ \*[a-z]+((?:, int64_t [a-z]+)+)$`)
+var packParameters = pattern.Lazy(`^[a-z0-9_]+ \*[a-z]+, const [a-z0-9_]+ \*[a-z]+((?:, int64_t [a-z]+)+)$`)
 
 // packDims returns the names of the dimensions that a layout depends on; nil where its parameters are other ones.
 func packDims(p *native.Pack) []string {
-	m := packParameters.FindStringSubmatch(p.Parameters)
+	m := packParameters().FindStringSubmatch(p.Parameters)
 	if m == nil {
 		return nil
 	}

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"text/template"
 
+	"tune/internal/pattern"
 	"tune/kernels/native/cc"
 )
 
@@ -61,7 +61,7 @@ type Library struct {
 	Command []string
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+var identifier = pattern.Lazy(`^[A-Za-z][A-Za-z0-9_]*$`)
 
 // reserved are words of C and C++ that look like names.
 var reserved = strings.Fields(`alignas alignof and asm auto bool break case catch char class concept const constexpr continue decltype default
@@ -71,7 +71,7 @@ var reserved = strings.Fields(`alignas alignof and asm auto bool break case catc
 
 // CheckName returns an error where a name cannot be that of a function in C and C++.
 func CheckName(name string) error {
-	if !identifier.MatchString(name) || strings.HasPrefix(name, "tune_") {
+	if !identifier().MatchString(name) || strings.HasPrefix(name, "tune_") {
 		return fmt.Errorf("%q cannot be the name of a function: want letters, digits and _, beginning with a letter and not with tune_", name)
 	}
 	if slices.Contains(reserved, name) {
@@ -111,7 +111,7 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 	}
 	fill.Command = strings.ReplaceAll(commandText(l.Command), "*/", "* /")
 	if fill.Overlaps = b.Overlaps; b.Pack != nil {
-		if !plainText.MatchString(b.Pack.Layout) || !identifier.MatchString(b.Pack.Argument) {
+		if !plainText().MatchString(b.Pack.Layout) || !identifier().MatchString(b.Pack.Argument) {
 			return Library{}, errors.New("build.json: pack.layout or pack.argument is no plain text: tune has not written it")
 		}
 		fill.Packed = &packText{*b.Pack, name + "_pack", 0}
@@ -120,7 +120,7 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 		fill.Needs, fill.Version = NeedsOf(h.Flags), plainOr(b.Version, "a newer one")
 	}
 	for _, s := range b.Symbols {
-		if !identifier.MatchString(s) {
+		if !identifier().MatchString(s) {
 			return Library{}, fmt.Errorf("build.json: %q is no symbol", s)
 		}
 		if s == packName {
@@ -132,7 +132,7 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 		fill.Symbols = append(fill.Symbols, s)
 	}
 	for _, a := range b.Call.Arguments {
-		if !identifier.MatchString(a.Name) || !typeText.MatchString(a.Type) {
+		if !identifier().MatchString(a.Name) || !typeText().MatchString(a.Type) {
 			return Library{}, fmt.Errorf("build.json: %q is no argument", a.Declared())
 		}
 	}
@@ -154,10 +154,10 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 }
 
 // packDefinition matches the definition of the function that lays out an operand.
-var packDefinition = regexp.MustCompile(`(?m)^void tune_pack\(([A-Za-z0-9_*, ]+)\)$`)
+var packDefinition = pattern.Lazy(`(?m)^void tune_pack\(([A-Za-z0-9_*, ]+)\)$`)
 
 // plainText matches text that a comment of C can hold.
-var plainText = regexp.MustCompile(`^[A-Za-z0-9 .,:;()+~-]*$`)
+var plainText = pattern.Lazy(`^[A-Za-z0-9 .,:;()+~-]*$`)
 
 // Need is a flag of the compiler that names a feature of the processor, and the macro that is defined where it has an effect.
 type Need struct{ Flag, Macro string }
@@ -169,7 +169,7 @@ func (n Need) Feature() string { return strings.TrimPrefix(n.Flag, "-m") }
 func NeedsOf(flags []string) (needs []Need) {
 	for _, f := range flags {
 		name, ok := strings.CutPrefix(f, "-m")
-		if !ok || !features.MatchString(name) {
+		if !ok || !features().MatchString(name) {
 			continue
 		}
 		needs = append(needs, Need{f, "__" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "__"})
@@ -178,11 +178,11 @@ func NeedsOf(flags []string) (needs []Need) {
 }
 
 // features are flags whose macros have their names.
-var features = regexp.MustCompile(`^(avx2|fma|f16c|avxvnni|avx512(f|bw|dq|vl|vnni|bf16|fp16)|amx-(tile|int8|bf16))$`)
+var features = pattern.Lazy(`^(avx2|fma|f16c|avxvnni|avx512(f|bw|dq|vl|vnni|bf16|fp16)|amx-(tile|int8|bf16))$`)
 
 // plainOr returns a text that a string of C can hold, or else another one.
 func plainOr(text, other string) string {
-	if text == "" || !plainText.MatchString(text) {
+	if text == "" || !plainText().MatchString(text) {
 		return other
 	}
 	return text
@@ -190,7 +190,7 @@ func plainOr(text, other string) string {
 
 // packParameters returns the parameters of the function tune_pack of a text. Files of earlier versions do not describe it.
 func packParameters(text string, described *Pack) (string, error) {
-	m := packDefinition.FindStringSubmatch(text)
+	m := packDefinition().FindStringSubmatch(text)
 	if m == nil {
 		return "", errors.New("the source does not define tune_pack as tune writes it")
 	}
@@ -200,7 +200,7 @@ func packParameters(text string, described *Pack) (string, error) {
 	return m[1], nil
 }
 
-var typeText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_ ]*\**$`)
+var typeText = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_ ]*\**$`)
 
 // libraryText is what the templates of a library are filled with.
 type libraryText struct {
@@ -251,7 +251,7 @@ func definedSymbols(so string) ([]string, error) {
 	}
 	var names []string
 	for _, s := range symbols {
-		if name := sourceName(s.Name); identifier.MatchString(name) {
+		if name := sourceName(s.Name); identifier().MatchString(name) {
 			names = append(names, name)
 		}
 	}
@@ -261,12 +261,12 @@ func definedSymbols(so string) ([]string, error) {
 
 // mangled matches the beginning of a mangled name of C++ up to its first component (Itanium C++ ABI, 5.1): _Z4workPf, _ZN5Thing3runEv,
 // _ZTV5Thing. Its first group is the length of that component.
-var mangled = regexp.MustCompile(`^_Z(?:T[VTIS]|GV|Z)*(?:N[KVrO]*)?(?:[KL])*([0-9]+)`)
+var mangled = pattern.Lazy(`^_Z(?:T[VTIS]|GV|Z)*(?:N[KVrO]*)?(?:[KL])*([0-9]+)`)
 
 // sourceName returns the outermost name of a symbol: a function, a variable, a class or a name space; "" for what the C++ library
 // defines.
 func sourceName(symbol string) string {
-	m := mangled.FindStringSubmatch(symbol)
+	m := mangled().FindStringSubmatch(symbol)
 	if m == nil {
 		return symbol // of C, or reserved, or of name space std
 	}

@@ -247,7 +247,7 @@ func (p *Problem) Symbols(ctx context.Context, source Source) ([]string, error) 
 		// What is hidden is local to a shared object, and yet meets its like in a static library.
 		shared := elf.ST_BIND(s.Info) != elf.STB_LOCAL || elf.ST_VISIBILITY(s.Other) == elf.STV_HIDDEN
 		named := kind == elf.STT_FUNC || kind == elf.STT_OBJECT || kind == elf.STT_TLS
-		if s.Section != elf.SHN_UNDEF && shared && named && identifier.MatchString(s.Name) && s.Name != kernelName {
+		if s.Section != elf.SHN_UNDEF && shared && named && identifier().MatchString(s.Name) && s.Name != kernelName {
 			names = append(names, s.Name)
 		}
 	}

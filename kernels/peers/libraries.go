@@ -5,10 +5,10 @@ import (
 	"embed"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"tune/internal/pattern"
 	"tune/kernels/native"
 	"tune/kernels/native/cgen"
 )
@@ -21,7 +21,7 @@ type Library struct {
 
 // release matches the version in the name of a library's file: libopenblasp-r0.3.21.so, libdnnl.so.2.6. A single number there is that of
 // the binary interface.
-var release = regexp.MustCompile(`-r([0-9]+(?:\.[0-9]+)+)\.so$|^libdnnl\.so\.([0-9]+(?:\.[0-9]+)+)$`)
+var release = pattern.Lazy(`-r([0-9]+(?:\.[0-9]+)+)\.so$|^libdnnl\.so\.([0-9]+(?:\.[0-9]+)+)$`)
 
 // Version returns the version of the library, as the file that its path leads to is named; "" where the name does not say it.
 func (l Library) Version() string {
@@ -29,7 +29,7 @@ func (l Library) Version() string {
 	if err != nil {
 		return ""
 	}
-	m := release.FindStringSubmatch(filepath.Base(path))
+	m := release().FindStringSubmatch(filepath.Base(path))
 	if m == nil {
 		return ""
 	}

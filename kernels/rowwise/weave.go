@@ -2,9 +2,9 @@ package rowwise
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"tune/internal/pattern"
 	"tune/kernels/native/cgen"
 )
 
@@ -31,14 +31,14 @@ func (k knobs) Single(piece string) string {
 }
 
 // assigned matches a step that computes a variable, rather than declares, copies or negates it.
-var assigned = regexp.MustCompile(`^(?:vec )?(\w+@) = .*(?: [*+/-] |\()`)
+var assigned = pattern.Lazy(`^(?:vec )?(\w+@) = .*(?: [*+/-] |\()`)
 
 // weave writes the steps of a piece for several vectors, operation by operation. A core looks ahead over so many instructions only:
 // where those of one vector depend on each other in a chain, it finds others to do sooner if they stand next to them.
 func (g *generator) weave(lines []string, vectors []int) {
 	for _, line := range lines {
 		code, comment, commented := strings.Cut(line, " //")
-		if m := assigned.FindStringSubmatch(code); m != nil {
+		if m := assigned().FindStringSubmatch(code); m != nil {
 			code = fmt.Sprintf("%s HOLD(%s);", code, m[1])
 		}
 		for i, v := range vectors {

@@ -1,10 +1,10 @@
 package user
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"tune/internal/pattern"
 	"tune/kernels/native"
 )
 
@@ -60,7 +60,7 @@ var foreignTypes = map[string]string{
 }
 
 // halfPattern matches the names of types of floats of 16 bits.
-var halfPattern = regexp.MustCompile(`(?i)^(const )?_*(b?float16|bf16|f16|fp16|half|bfloat)(_t)? *\*?$`)
+var halfPattern = pattern.Lazy(`(?i)^(const )?_*(b?float16|bf16|f16|fp16|half|bfloat)(_t)? *\*?$`)
 
 // meantType returns the name that a file has for a type of another name, "" where it has none.
 func meantType(name string) string {

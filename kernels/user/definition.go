@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tune/internal/pattern"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/space"
@@ -321,14 +321,14 @@ func (r *reader) shape(k *fields) []kernels.Field {
 }
 
 // dotsPattern matches a range as other languages write it.
-var dotsPattern = regexp.MustCompile(`^(-?[0-9]+) *(?:\.\.+|:|-|…|–) *(-?[0-9]+)$`)
+var dotsPattern = pattern.Lazy(`^(-?[0-9]+) *(?:\.\.+|:|-|…|–) *(-?[0-9]+)$`)
 
 // rangeOf returns the ends of a range that was written in place of a number.
 func rangeOf(n node) (low, high string, ok bool) {
 	if n.Kind == yaml.SequenceNode && len(n.Content) > 1 {
 		return n.Content[0].Value, n.Content[len(n.Content)-1].Value, true
 	}
-	if m := dotsPattern.FindStringSubmatch(n.Value); n.Kind == yaml.ScalarNode && m != nil {
+	if m := dotsPattern().FindStringSubmatch(n.Value); n.Kind == yaml.ScalarNode && m != nil {
 		return m[1], m[2], true
 	}
 	return "", "", false
@@ -574,14 +574,14 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 }
 
 // plainWords matches a text of several words or numbers.
-var plainWords = regexp.MustCompile(`^[A-Za-z0-9_.]+( +[A-Za-z0-9_.]+)+$`)
+var plainWords = pattern.Lazy(`^[A-Za-z0-9_.]+( +[A-Za-z0-9_.]+)+$`)
 
 // oneValue warns of a parameter whose values most likely lack their commas.
 func (r *reader) oneValue(n node, p space.Parameter) {
 	if p.Type != space.TypeEnum || len(p.Values) != 1 {
 		return
 	}
-	if text, ok := p.Values[0].Any().(string); ok && plainWords.MatchString(text) {
+	if text, ok := p.Values[0].Any().(string); ok && plainWords().MatchString(text) {
 		r.warn(valueOf(n, "values"), "%q is one value: values have commas between them, as in [%s]", text, strings.Join(strings.Fields(text), ", "))
 	}
 }
@@ -690,7 +690,7 @@ func constantParameters(shape []kernels.Field) []space.Parameter {
 }
 
 // spacePrefix is the place that package space puts into its errors; the position in the file says it better.
-var spacePrefix = regexp.MustCompile(`^space "(?:[^"\\]|\\.)*": (?:(?:parameter (?:"(?:[^"\\]|\\.)*"|\d+)|constraint \d+): )?`)
+var spacePrefix = pattern.Lazy(`^space "(?:[^"\\]|\\.)*": (?:(?:parameter (?:"(?:[^"\\]|\\.)*"|\d+)|constraint \d+): )?`)
 
 // spaceFault reports an error of package space about a node. For an error in an expression, the position is inside the node's
 // field.
@@ -706,20 +706,20 @@ func (r *reader) spaceFault(n node, name string, err error) {
 		r.faultInside(n, offsetOf(bad.Expr, bad.Column), "%s", bad.Reason)
 		return
 	}
-	r.fault(n, "%s", strings.ReplaceAll(spacePrefix.ReplaceAllString(err.Error(), ""), "\n", " "))
+	r.fault(n, "%s", strings.ReplaceAll(spacePrefix().ReplaceAllString(err.Error(), ""), "\n", " "))
 }
 
 // missingField matches what begins an error of package space about a field that a parameter lacks.
-var missingField = regexp.MustCompile(`^(type|from|to|steps|values): `)
+var missingField = pattern.Lazy(`^(type|from|to|steps|values): `)
 
-var spaceLine = regexp.MustCompile(`^line (\d+): `)
+var spaceLine = pattern.Lazy(`^line (\d+): `)
 
 // locate finds the position of an error of package space, which names lines, in a node: the scalar on that line that the error
 // names, or else the first node there.
 func (r *reader) locate(n node, err error) Fault {
 	text := err.Error()
 	at := r.at(n, "%s", text)
-	m := spaceLine.FindStringSubmatch(text)
+	m := spaceLine().FindStringSubmatch(text)
 	if m == nil {
 		return at
 	}
@@ -749,7 +749,7 @@ func (r *reader) locate(n node, err error) Fault {
 			at.Line, at.Column, first = value.Line, value.Column, false
 		}
 	}
-	if m := missingField.FindStringSubmatch(text); m != nil {
+	if m := missingField().FindStringSubmatch(text); m != nil {
 		return Fault{File: r.file, Line: n.Line, Column: n.Column, Field: n.child(m[1]), Text: text[len(m[0]):]}
 	}
 	return at

@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"tune/internal/pattern"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/native/cgen"
@@ -265,12 +265,12 @@ func (l *linkedSpec) content(i int) (native.Content, error) {
 }
 
 // lineDirective matches what names places in the user's files, which a library does not have.
-var lineDirective = regexp.MustCompile(`(?m)^#line [0-9]+( ".*")?\n`)
+var lineDirective = pattern.Lazy(`(?m)^#line [0-9]+( ".*")?\n`)
 
 // unit returns the translation unit that calls a function: buffers in args, the free fields in dims.
 func (l *linkedSpec) unit(pr program, language, function string, threads int) string {
 	var w cgen.Writer
-	w.Text(unitHead(pr.body) + pr.header + lineDirective.ReplaceAllString(pr.body+"\n", ""))
+	w.Text(unitHead(pr.body) + pr.header + lineDirective().ReplaceAllString(pr.body+"\n", ""))
 	w.Func("%svoid tune_kernel(void *const *tune_args, const int64_t *tune_dims)", linkageOf(language))
 	inside := l.variables(func(i int) string { return fmt.Sprintf("tune_dims[%d]", i) })
 	var words []string
@@ -306,14 +306,14 @@ func (l *linkedSpec) unit(pr program, language, function string, threads int) st
 }
 
 // unwanted matches flags that decide which symbols an object has, and how it is linked. A library decides that itself.
-var unwanted = regexp.MustCompile(`^(-s|-flto.*|-fvisibility=.*|-Wl,-s|-Wl,-Bsymbolic)$`)
+var unwanted = pattern.Lazy(`^(-s|-flto.*|-fvisibility=.*|-Wl,-s|-Wl,-Bsymbolic)$`)
 
 // linkable returns flags for code of a library: it names the features of the processor that it needs.
 func (l *linkedSpec) linkable(flags []string) []string {
 	var out []string
 	for _, f := range flags {
 		switch {
-		case unwanted.MatchString(f):
+		case unwanted().MatchString(f):
 		case f == "-march=native":
 			out = append(out, l.features...)
 		default:

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tune/internal/pattern"
 	"tune/internal/plain"
 	"tune/space"
 )
@@ -158,14 +159,14 @@ type step struct {
 	index int
 }
 
-var stepPattern = regexp.MustCompile(`^(?:\.?([A-Za-z_][A-Za-z0-9_-]*)|\[(\d{1,9})\]|\["([^"\]]+)"\])`)
+var stepPattern = pattern.Lazy(`^(?:\.?([A-Za-z_][A-Za-z0-9_-]*)|\[(\d{1,9})\]|\["([^"\]]+)"\])`)
 
 // parseJSONPath reads a path such as benchmarks[0].real_time, a["other key"] or $.a.
 func parseJSONPath(text string) ([]step, error) {
 	rest := strings.TrimPrefix(text, "$")
 	var steps []step
 	for rest != "" {
-		m := stepPattern.FindStringSubmatch(rest)
+		m := stepPattern().FindStringSubmatch(rest)
 		if m == nil {
 			return nil, fmt.Errorf("%q is not a path at %q: want one such as benchmarks[0].real_time", text, rest)
 		}

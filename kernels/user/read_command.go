@@ -288,7 +288,7 @@ func (r *reader) number(f *fields) metric {
 		var err error
 		if m.pattern, err = regexp.Compile(text); err != nil {
 			r.fault(f.at["pattern"], "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-		} else if begun, _ := m.pattern.LiteralPrefix(); m.printed() && !f.has("json") && m.pattern.NumSubexp() == 0 && begun != "" && !startsNumber.MatchString(strings.TrimLeft(begun, " +-")) {
+		} else if begun, _ := m.pattern.LiteralPrefix(); m.printed() && !f.has("json") && m.pattern.NumSubexp() == 0 && begun != "" && !startsNumber().MatchString(strings.TrimLeft(begun, " +-")) {
 			r.fault(f.at["pattern"], "it has no group, so that all of its match would be the number, and that begins with %q: put parentheses around the number, as in ([0-9.]+)", begun)
 		}
 	}

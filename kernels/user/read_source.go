@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tune/internal/pattern"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/space"
@@ -85,7 +86,7 @@ func (r *reader) setDefined(s *source, ns *names) {
 	s.defined = map[string]bool{}
 	words := map[string]bool{}
 	for _, text := range []string{s.text.src, s.reference.text.src} {
-		for _, word := range wordPattern.FindAllString(text, -1) {
+		for _, word := range wordPattern().FindAllString(text, -1) {
 			words[word] = true
 		}
 	}
@@ -177,12 +178,12 @@ func (r *reader) code(n node, name string, w world) (text, language string) {
 }
 
 var (
-	wordPattern    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
-	definePattern  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+([A-Za-z_][A-Za-z0-9_]*)`)
-	callPattern    = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)[ \t\n]*\(`)
-	bodyPattern    = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)[ \t\n]*\([^(){};]*\)[ \t\n]*\{`)
-	includePattern = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"[^\n]*$`)
-	oncePattern    = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*$`)
+	wordPattern    = pattern.Lazy(`[A-Za-z_][A-Za-z0-9_]*`)
+	definePattern  = pattern.Lazy(`(?m)^[ \t]*#[ \t]*define[ \t]+([A-Za-z_][A-Za-z0-9_]*)`)
+	callPattern    = pattern.Lazy(`([A-Za-z_][A-Za-z0-9_]*)[ \t\n]*\(`)
+	bodyPattern    = pattern.Lazy(`([A-Za-z_][A-Za-z0-9_]*)[ \t\n]*\([^(){};]*\)[ \t\n]*\{`)
+	includePattern = pattern.Lazy(`(?m)^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"[^\n]*$`)
+	oncePattern    = pattern.Lazy(`(?m)^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*$`)
 )
 
 // checkDefines looks for parameters whose #define would break the source, or that the source redefines.
@@ -198,7 +199,7 @@ func (r *reader) checkDefines(s *source, text string, ns *names) {
 			}
 		}
 	}
-	for _, m := range definePattern.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range definePattern().FindAllStringSubmatchIndex(text, -1) {
 		name := text[m[2]:m[3]]
 		i := slices.IndexFunc(ns.parameters, func(p space.Parameter) bool { return p.Name == name })
 		if i < 0 {
@@ -243,12 +244,12 @@ func (s *source) alwaysDefines(macro string, ns *names) bool {
 
 // conditionPattern matches a line of the preprocessor that opens, changes or closes a condition. Its groups are the directive, and the
 // macro that must not be defined.
-var conditionPattern = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(ifndef|ifdef|if|elif|else|endif)\b(?:[ \t]*(?:![ \t]*defined\b)?[ \t]*\(?[ \t]*([A-Za-z_][A-Za-z0-9_]*))?`)
+var conditionPattern = pattern.Lazy(`(?m)^[ \t]*#[ \t]*(ifndef|ifdef|if|elif|else|endif)\b(?:[ \t]*(?:![ \t]*defined\b)?[ \t]*\(?[ \t]*([A-Za-z_][A-Za-z0-9_]*))?`)
 
 // guardsOf returns the macros that must not be defined for the end of a text to be compiled, the innermost first.
 func guardsOf(text string) []string {
 	var open []string // a macro for each open condition, "" for a condition of another kind
-	for _, m := range conditionPattern.FindAllStringSubmatch(text, -1) {
+	for _, m := range conditionPattern().FindAllStringSubmatch(text, -1) {
 		switch directive := m[1]; {
 		case directive == "endif":
 			open = open[:max(len(open)-1, 0)]
@@ -267,17 +268,17 @@ func guardsOf(text string) []string {
 // hasFunction searches a source for a function.
 func (r *reader) hasFunction(f *fields, field, name, file, text string) {
 	name = name[strings.LastIndexByte(name, ':')+1:]
-	words := wordPattern.FindAllString(text, -1)
+	words := wordPattern().FindAllString(text, -1)
 	if name == "" || slices.Contains(words, name) || strings.Contains(text, "##") {
 		return
 	}
 	var calls, defined []string
-	for _, m := range callPattern.FindAllStringSubmatch(text, -1) {
+	for _, m := range callPattern().FindAllStringSubmatch(text, -1) {
 		if !keywords[m[1]] {
 			calls = append(calls, m[1])
 		}
 	}
-	for _, m := range bodyPattern.FindAllStringSubmatch(text, -1) {
+	for _, m := range bodyPattern().FindAllStringSubmatch(text, -1) {
 		if !keywords[m[1]] && !slices.Contains(defined, m[1]) {
 			defined = append(defined, m[1])
 		}
@@ -307,16 +308,16 @@ func inline(name string, w world) (string, error) {
 		if strings.ContainsRune(text, 0) {
 			return "", fmt.Errorf("%s is not text", name)
 		}
-		if oncePattern.MatchString(text) {
+		if oncePattern().MatchString(text) {
 			if seen[name] {
 				return "", nil
 			}
 			seen[name] = true
-			text = oncePattern.ReplaceAllString(text, "")
+			text = oncePattern().ReplaceAllString(text, "")
 		}
 		var b strings.Builder
 		at := 0
-		for _, m := range includePattern.FindAllStringSubmatchIndex(text, -1) {
+		for _, m := range includePattern().FindAllStringSubmatchIndex(text, -1) {
 			inner := text[m[2]:m[3]]
 			if !filepath.IsAbs(inner) {
 				inner = filepath.Join(filepath.Dir(name), inner)
@@ -391,7 +392,7 @@ func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 func (r *reader) ctype(f *fields) ctype {
 	n, ok := f.at["type"]
 	if ok && n.Kind == yaml.ScalarNode && lookupType(n.Value).name == "" {
-		if halfPattern.MatchString(n.Value) {
+		if halfPattern().MatchString(n.Value) {
 			r.fault(n, "%q: there is no type for floats of 16 bits: write uint16_t for their bits, and convert them in the source", n.Value)
 			return ctype{}
 		}
@@ -437,7 +438,7 @@ func (r *reader) tolerance(n node) tolerance {
 	}
 	if n.Kind == yaml.ScalarNode {
 		as := "{absolute: 1.0e-6, relative: 1.0e-5}"
-		if startsNumber.MatchString(n.Value) {
+		if startsNumber().MatchString(n.Value) {
 			as = "{relative: " + n.Value + "}"
 		}
 		r.fault(n, "%q: want exact, or a mapping with absolute and relative, as in %s%s", n.Value, as, space.DidYouMean(n.Value, []string{"exact"}))
@@ -448,7 +449,7 @@ func (r *reader) tolerance(n node) tolerance {
 }
 
 // startsNumber matches a text that begins as a number does.
-var startsNumber = regexp.MustCompile(`^\.?[0-9]`)
+var startsNumber = pattern.Lazy(`^\.?[0-9]`)
 
 // ratio reads a number that is not negative, or a share such as 1%.
 func (f *fields) ratio(name string) float64 {
@@ -658,7 +659,7 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 }
 
 // optionPattern matches a line of a source that sets compiler options which a reference must not have.
-var optionPattern = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*pragma[ \t]+(GCC[ \t]+optimize\b|clang[ \t]+fp\b|float_control\b|STDC[ \t]+FP_CONTRACT[ \t]+ON\b)|__attribute__[ \t]*\(\([^()]*\boptimize(__)?[ \t]*\(|\bgnu::optimize[ \t]*\(`)
+var optionPattern = pattern.Lazy(`(?m)^[ \t]*#[ \t]*pragma[ \t]+(GCC[ \t]+optimize\b|clang[ \t]+fp\b|float_control\b|STDC[ \t]+FP_CONTRACT[ \t]+ON\b)|__attribute__[ \t]*\(\([^()]*\boptimize(__)?[ \t]*\(|\bgnu::optimize[ \t]*\(`)
 
 // optionsInside warns of a source that sets options which the reference's flags leave out.
 func (r *reader) optionsInside(f *fields, s *source) {
@@ -666,7 +667,7 @@ func (r *reader) optionsInside(f *fields, s *source) {
 	if file == "" {
 		text, file = s.text.src, s.name
 	}
-	at := optionPattern.FindStringIndex(text)
+	at := optionPattern().FindStringIndex(text)
 	if at == nil || s.reference.outputs != nil {
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tune/internal/pattern"
 	"tune/space"
 )
 
@@ -425,7 +425,7 @@ func (f *fields) duration(name string, otherwise time.Duration) time.Duration {
 }
 
 var (
-	sizePattern = regexp.MustCompile(`^([0-9]{1,15}) ?(B|KiB|MiB|GiB|kB|MB|GB)$`)
+	sizePattern = pattern.Lazy(`^([0-9]{1,15}) ?(B|KiB|MiB|GiB|kB|MB|GB)$`)
 	sizeUnits   = map[string]int64{"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "kB": 1e3, "MB": 1e6, "GB": 1e9}
 )
 
@@ -435,7 +435,7 @@ func (f *fields) size(name string, otherwise int64) int64 {
 	if !ok {
 		return otherwise
 	}
-	if m := sizePattern.FindStringSubmatch(n.Value); n.Kind == yaml.ScalarNode && m != nil {
+	if m := sizePattern().FindStringSubmatch(n.Value); n.Kind == yaml.ScalarNode && m != nil {
 		count, _ := strconv.ParseInt(m[1], 10, 64)
 		if unit := sizeUnits[m[2]]; count > 0 && count <= math.MaxInt64/4/unit {
 			return count * unit

@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"tune/internal/pattern"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/native/cc"
@@ -23,7 +23,7 @@ import (
 var strictFlags = []string{"-O2", "-fno-fast-math", "-ffp-contract=off"}
 
 // loose matches compiler flags that set a level of optimisation, or relax floating point.
-var loose = regexp.MustCompile(`^(-O.*` +
+var loose = pattern.Lazy(`^(-O.*` +
 	`|-f(no-)?(fast-math|unsafe-math-optimizations|associative-math|reciprocal-math|finite-math-only|signed-zeros|trapping-math` +
 	`|math-errno|rounding-math|signaling-nans|cx-limited-range|cx-fortran-rules|single-precision-constant|float-store` +
 	`|approx-func|honor-nans|honor-infinities|strict-float-cast-overflow|protect-parens)` +
@@ -36,7 +36,7 @@ var loose = regexp.MustCompile(`^(-O.*` +
 func strict(flags []string) []string {
 	var out []string
 	for _, f := range flags {
-		if !loose.MatchString(f) {
+		if !loose().MatchString(f) {
 			out = append(out, f)
 			continue
 		}

@@ -10,10 +10,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"tune/internal/pattern"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/native/cc"
@@ -411,7 +411,7 @@ func (s *source) choosesCompiler() bool { return len(s.compilers) > 1 }
 // first header.
 func unitHead(text string) string {
 	var b strings.Builder
-	for _, line := range featureMacro.FindAllString(text, -1) {
+	for _, line := range featureMacro().FindAllString(text, -1) {
 		b.WriteString(strings.TrimSpace(line) + "\n")
 	}
 	b.WriteString("#include <stddef.h>\n#include <stdint.h>\n#ifdef _OPENMP\n#include <omp.h>\n#endif\n")
@@ -422,7 +422,7 @@ func unitHead(text string) string {
 const unitCall = "#line 1 \"tune_kernel\"\n"
 
 // featureMacro matches the definitions that select what headers declare; see feature_test_macros(7).
-var featureMacro = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+_(GNU_SOURCE|DEFAULT_SOURCE|POSIX_SOURCE|POSIX_C_SOURCE|XOPEN_SOURCE|ISOC11_SOURCE|FILE_OFFSET_BITS)\b[^\n]*`)
+var featureMacro = pattern.Lazy(`(?m)^[ \t]*#[ \t]*define[ \t]+_(GNU_SOURCE|DEFAULT_SOURCE|POSIX_SOURCE|POSIX_C_SOURCE|XOPEN_SOURCE|ISOC11_SOURCE|FILE_OFFSET_BITS)\b[^\n]*`)
 
 // unit returns the translation unit that calls a function of a program with the interface of package native: buffers in args,
 // scalars, as 64 bits each, in dims.

@@ -3,11 +3,11 @@ package user
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"tune/internal/pattern"
 	"tune/space"
 )
 
@@ -49,8 +49,8 @@ func (p part) value(v values) (space.Value, error) {
 }
 
 var (
-	placePattern = regexp.MustCompile(`\{\{([^{}\n]*)\}\}`)
-	namePattern  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	placePattern = pattern.Lazy(`\{\{([^{}\n]*)\}\}`)
+	namePattern  = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // parseTemplate finds the placeholders of a text. What stands between double braces and is neither a name nor an expression with a
@@ -69,10 +69,10 @@ func sourceTemplate(src string, known []string) template {
 func cutTemplate(src string, takes func(expr) bool) template {
 	t := template{src: src}
 	at := 0
-	for _, m := range placePattern.FindAllStringSubmatchIndex(src, -1) {
+	for _, m := range placePattern().FindAllStringSubmatchIndex(src, -1) {
 		p := part{offset: m[0], inside: m[2]}
 		inner := src[m[2]:m[3]]
-		if name := strings.Trim(inner, " \t"); namePattern.MatchString(name) {
+		if name := strings.Trim(inner, " \t"); namePattern().MatchString(name) {
 			p.name = name
 		} else if e, err := parseExpr(inner); err == nil && len(e.names()) > 0 && takes(e) {
 			p.expr = e
@@ -94,14 +94,14 @@ func cutTemplate(src string, takes func(expr) bool) template {
 // unread returns the texts between double braces that name one of the known names and yet are no placeholders, each with the reason.
 // Lists are left out: they are C.
 func (t template) unread(known []string) (out [][2]string) {
-	for _, m := range placePattern.FindAllStringSubmatch(t.src, -1) {
+	for _, m := range placePattern().FindAllStringSubmatch(t.src, -1) {
 		inner := m[1]
 		_, err := parseExpr(inner)
 		bad, ok := errors.AsType[*space.ExprError](err)
 		if !ok || strings.ContainsAny(inner, ",;$") {
 			continue
 		}
-		if slices.ContainsFunc(wordPattern.FindAllString(inner, -1), func(word string) bool { return slices.Contains(known, word) }) {
+		if slices.ContainsFunc(wordPattern().FindAllString(inner, -1), func(word string) bool { return slices.Contains(known, word) }) {
 			out = append(out, [2]string{m[0], bad.Reason})
 		}
 	}
@@ -109,11 +109,11 @@ func (t template) unread(known []string) (out [][2]string) {
 }
 
 // openPattern matches the beginning of a placeholder.
-var openPattern = regexp.MustCompile(`\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)`)
+var openPattern = pattern.Lazy(`\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)`)
 
 // unclosed returns the placeholders of known names that have no }} in their line, each as far as its name.
 func (t template) unclosed(known []string) (out []mention) {
-	for _, m := range openPattern.FindAllStringSubmatchIndex(t.src, -1) {
+	for _, m := range openPattern().FindAllStringSubmatchIndex(t.src, -1) {
 		rest := t.src[m[1]:]
 		if end := strings.IndexByte(rest, '\n'); end >= 0 {
 			rest = rest[:end]

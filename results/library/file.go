@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tune/internal/files"
+	"tune/internal/pattern"
 	"tune/kernels/native"
 	"tune/space"
 )
@@ -120,11 +120,11 @@ func IsFile(path string) bool {
 }
 
 // unknownField matches what the YAML package says of a field that a struct does not have.
-var unknownField = regexp.MustCompile(`field (\S+) not found in type library\.(\w+)`)
+var unknownField = pattern.Lazy(`field (\S+) not found in type library\.(\w+)`)
 
 // otherType matches what the YAML package says of a value of another type than the field has. Its groups are the value, if it is a text or a
 // number, and the type in Go.
-var otherType = regexp.MustCompile("cannot unmarshal !!\\w+(?: `(.*)`)? into (.+)$")
+var otherType = pattern.Lazy("cannot unmarshal !!\\w+(?: `(.*)`)? into (.+)$")
 
 // wanted says what stands in a field of a type in Go.
 var wanted = map[string]string{
@@ -146,7 +146,7 @@ func decodeFault(path string, err error) error {
 	if _, err := strconv.Atoi(line); found && err == nil {
 		path, text = path+":"+line, rest
 	}
-	if m := unknownField.FindStringSubmatch(text); m != nil {
+	if m := unknownField().FindStringSubmatch(text); m != nil {
 		names := objects[m[2]].names()
 		hint := space.DidYouMean(m[1], names)
 		if hint == "" {
@@ -154,7 +154,7 @@ func decodeFault(path string, err error) error {
 		}
 		return fmt.Errorf("%s: there is no field %q%s", path, m[1], hint)
 	}
-	if m := otherType.FindStringSubmatch(text); m != nil && wanted[m[2]] != "" {
+	if m := otherType().FindStringSubmatch(text); m != nil && wanted[m[2]] != "" {
 		if m[1] == "" {
 			return fmt.Errorf("%s: want %s", path, wanted[m[2]])
 		}

@@ -2,14 +2,14 @@ package strategies
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
+	"tune/internal/pattern"
 	"tune/search"
 	"tune/space"
 )
 
-var ownName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+var ownName = pattern.Lazy(`^[a-z][a-z0-9-]*$`)
 
 // Own makes an entry for a strategy of the caller's, which is in no table. Run directories record its name and its version. The
 // name consists of lower-case letters, digits and dashes, and is not one of Table's. The version is 1 or more, and changes
@@ -17,7 +17,7 @@ var ownName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 // as every strategy is, see Make. Paced and Hintless may be set in the result.
 func Own(name string, version int, make func(s *space.Space, seed uint64, h Hints) (search.Strategy, error)) (Strategy, error) {
 	switch {
-	case !ownName.MatchString(name):
+	case !ownName().MatchString(name):
 		return Strategy{}, fmt.Errorf("strategy %q: want a name of lower-case letters, digits and dashes that begins with a letter", name)
 	case slices.Contains(Names(), name):
 		return Strategy{}, fmt.Errorf("strategy %q: the name is taken by one of tune's own", name)

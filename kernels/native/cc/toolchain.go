@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"tune/internal/cpu"
+	"tune/internal/pattern"
 	"tune/kernels"
 	"tune/space"
 )
@@ -300,11 +300,11 @@ func (u unit) hash(text string) string {
 }
 
 // Includes of files whose content the text of a unit does not show.
-var localInclude = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(include(_next)?[ \t]*[^ \t<]|embed)`)
+var localInclude = pattern.Lazy(`(?m)^[ \t]*#[ \t]*(include(_next)?[ \t]*[^ \t<]|embed)`)
 
 // reads reports whether a unit reads files other than those of the system.
 func (u unit) reads() bool {
-	return localInclude.MatchString(u.text) || slices.ContainsFunc(u.flags, func(f string) bool {
+	return localInclude().MatchString(u.text) || slices.ContainsFunc(u.flags, func(f string) bool {
 		for _, prefix := range []string{"-I", "-i", "@", "--include", "-B", "--sysroot", "-Xclang", "-Wp,"} {
 			if strings.HasPrefix(f, prefix) {
 				return true
@@ -415,12 +415,12 @@ func (t *Toolchain) compile(ctx context.Context, u unit, dir string, args []stri
 var errTimeout = errors.New("the time for a compilation is over")
 
 // unknownFlag matches the complaint of a compiler about a flag that it does not know: of gcc with quotes of either kind, and of clang.
-var unknownFlag = regexp.MustCompile("(?:unrecognized command[- ]line option|unknown argument:|unsupported option) *['\"‘`]?(-[^'\"’; ]+)")
+var unknownFlag = pattern.Lazy("(?:unrecognized command[- ]line option|unknown argument:|unsupported option) *['\"‘`]?(-[^'\"’; ]+)")
 
 // lacks returns the flags of a unit that its compiler does not know, and what to do about it, as the end of a sentence; "" for none.
 func lacks(u unit, text string) string {
 	var unknown []string
-	for _, m := range unknownFlag.FindAllStringSubmatch(text, -1) {
+	for _, m := range unknownFlag().FindAllStringSubmatch(text, -1) {
 		if slices.Contains(u.flags, m[1]) && !slices.Contains(unknown, m[1]) {
 			unknown = append(unknown, m[1])
 		}

@@ -158,6 +158,9 @@ type census struct {
 	due    time.Time
 }
 
+// newCensus returns the census of a command that is about to start, and so has started nothing.
+func newCensus() census { return census{system: systemThreads(), due: time.Now().Add(censusInterval)} }
+
 const (
 	censusInterval = time.Second
 	censusGrowth   = maxProcesses / 4
