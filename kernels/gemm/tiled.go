@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"fmt"
+	"slices"
 
 	"tune/kernels/native/cgen"
 )
@@ -62,22 +63,27 @@ type strip struct {
 	part bool // the last vector is only partly filled
 }
 
-// rowStrips lists the tile heights that the code has: first the full height, then the remainder of the asked shape, then one row,
-// by which every other remainder is done. Where there is a copy with fixed dimensions, only that copy has the remainder of the
-// asked shape, and it has no other.
+// rowStrips lists the tile heights that the code has, in falling order: the full height, the powers of two below it, by which
+// every remainder is done, and the remainder of the asked shape. Where there is a copy with fixed dimensions, only that copy has the
+// remainder of the asked shape, and it has no other.
 func (t *tiledWriter) rowStrips() []int {
 	out := []int{t.c.MR}
 	if t.c.Tail == TailPadded {
 		return out
 	}
 	rest := t.rows % t.c.MR
-	if rest > 1 && t.hasRest() {
+	if rest > 0 && t.hasRest() {
 		out = append(out, rest)
 	}
-	if t.c.MR > 1 && (t.fixed == nil || rest == 1) {
-		out = append(out, 1)
+	if t.fixed != nil {
+		return out
 	}
-	return out
+	for h := 1; h < t.c.MR; h *= 2 {
+		out = append(out, h)
+	}
+	slices.Sort(out)
+	slices.Reverse(out)
+	return slices.Compact(out)
 }
 
 // colStrips lists the tile widths that the code has, in the same order as rowStrips. Other remainders are done one vector at a
@@ -205,11 +211,11 @@ func (t *tiledWriter) eachRow(body func(rows int), edge func()) {
 		case rows == 1:
 			t.Open("for (; i < m; i++)")
 		default:
-			t.Open("if (m - i == %d)", rows)
+			t.Open("if (m - i >= %d)", rows)
 		}
 		body(rows)
 		if n > 0 && rows > 1 {
-			t.Line("i = m;")
+			t.Line("i += %d;", rows)
 		}
 		t.Close()
 	}
