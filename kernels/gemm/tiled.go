@@ -86,8 +86,9 @@ func (t *tiledWriter) rowStrips() []int {
 	return slices.Compact(out)
 }
 
-// colStrips lists the tile widths that the code has, in the same order as rowStrips. Other remainders are done one vector at a
-// time.
+// colStrips lists the tile widths that the code has, in falling order: the full width, the powers of two below it, and what the last
+// columns need. Where the instruction set has masks, a tile of each width takes the columns that fill all of its vectors but the last
+// one. A copy with fixed dimensions has one tile for its remainder.
 func (t *tiledWriter) colStrips() []strip {
 	out := []strip{{size: t.c.NV}}
 	if t.c.Tail == TailPadded {
@@ -98,19 +99,33 @@ func (t *tiledWriter) colStrips() []strip {
 		rest -= rest % t.lanes()
 	}
 	s := strip{cgen.Ceil(rest, t.lanes()), rest%t.lanes() != 0}
-	if s.size > 1 && t.hasRest() || s.size == 1 && t.fixed != nil {
-		out = append(out, s)
-	}
 	if t.fixed != nil {
+		if s.size > 0 {
+			out = append(out, s)
+		}
 		return out
 	}
-	if t.c.NV > 1 {
-		out = append(out, strip{size: 1})
+	if t.anyWidth() {
+		for size := t.c.NV; size > 0; size-- {
+			out = append(out, strip{size, true})
+		}
+		return out
 	}
-	if t.c.Tail == TailMasked {
-		out = append(out, strip{1, true})
+	for size := maxVectors; size > 0; size-- {
+		if size < t.c.NV && size&(size-1) == 0 || size == s.size && !s.part && !t.c.Fixed {
+			out = append(out, strip{size: size})
+		}
+		if size == s.size && s.part && !t.c.Fixed || size == 1 && t.c.Tail == TailMasked {
+			out = append(out, strip{size, true})
+		}
 	}
 	return out
+}
+
+// anyWidth reports whether this copy has tiles of each width whose last vector is masked. Other remainders than that of the asked shape are
+// done by them.
+func (t *tiledWriter) anyWidth() bool {
+	return t.fixed == nil && t.c.Tail == TailMasked && t.c.ISA == cgen.AVX512
 }
 
 // hasRest reports whether this copy has tiles for the remainder of the asked shape.
@@ -240,6 +255,9 @@ func (t *tiledWriter) eachCol(body func(strip), scalar, edge func()) {
 		case s.size == 1:
 			t.Open("if (j < n)")
 			t.Line("i64 width = n - j;")
+		case s.part && t.anyWidth():
+			t.Open("if (n - j > %d)", width-lanes)
+			t.Line("i64 width = n - j - %d;", width-lanes)
 		case s.part:
 			rest := t.cols % t.nr()
 			t.Open("if (n - j == %d)", rest)
