@@ -1,0 +1,94 @@
+package gemm
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"tune/kernels/native/cgen"
+	"tune/kernels/native/nativetest"
+)
+
+// remainderText is a program that computes products of all small numbers of rows and columns, and compares each with three loops.
+const remainderText = `
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tune_kernel(void *const *args, const int64_t *dims);
+
+static float a[1 << 14], b[1 << 14], c[1 << 14];
+
+int main(int argc, char **argv) {
+	const int64_t rows = atoi(argv[1]), columns = atoi(argv[2]), depths[] = {1, 2, 7, 9};
+	for (int i = 0; i < 1 << 14; i++) {
+		a[i] = (i * 37 % 2001 - 1000) / 1000.f;
+		b[i] = (i * 53 % 2003 - 1000) / 1000.f;
+	}
+	for (int64_t m = 1; m <= rows; m++)
+		for (int64_t n = 1; n <= columns; n++) {
+			const int64_t k = depths[(m + n) % 4];
+			const int64_t dims[] = {m, n, k};
+			memset(c, 0xff, sizeof c);
+			tune_kernel((void *[]){a, b, c}, dims);
+			for (int64_t i = 0; i < m; i++)
+				for (int64_t j = 0; j < n; j++) {
+					float want = 0;
+					for (int64_t p = 0; p < k; p++) want += a[i * k + p] * b[p * n + j];
+					if (!(fabsf(c[i * n + j] - want) < 1e-4)) {
+						printf("m=%d n=%d k=%d: C[%d,%d] is %g, want %g\\n", (int)m, (int)n, (int)k, (int)i, (int)j, c[i * n + j], want);
+						return 1;
+					}
+				}
+			for (int64_t i = m * n; i < m * n + 64; i++)
+				if (c[i] == c[i]) { // it was not a number
+					printf("m=%d n=%d k=%d: element %d beyond C was written\\n", (int)m, (int)n, (int)k, (int)(i - m * n));
+					return 1;
+				}
+		}
+	return 0;
+}
+`
+
+// TestRemainders: results are right with every number of rows and columns that fill no tile. The asked shape has a remainder too.
+func TestRemainders(t *testing.T) {
+	m := host(t)
+	isas := isasOf(m)
+	best := isas[len(isas)-1]
+	for _, test := range []struct { // with tiles for sixteen registers
+		isa     string
+		mr, nv  int
+		tail    string
+		inner   string
+		x, y, f bool
+	}{
+		{best, 4, 3, TailMasked, "columns", false, false, false},
+		{best, 2, 5, TailMasked, "rows", false, true, true},
+		{best, 14, 1, TailScalar, "columns", true, false, true},
+		{best, 2, 4, TailScalar, "rows", false, true, false},
+		{cgen.Generic, 9, 1, TailMasked, "rows", true, true, false},
+		{cgen.Generic, 2, 4, TailMasked, "columns", false, true, true},
+	} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			t.Parallel()
+			s := newTestSpec(t, m, LayoutNN, Dims{31, 83, 37}, 1)
+			p, err := s.Space().Make(map[string]any{
+				"form": FormTiled, "isa": test.isa, "vec": vectorBytes(test.isa), "mr": test.mr, "nv": test.nv, "ku": 2, "tail": test.tail, "inner": test.inner,
+				"pack_x": test.x, "pack_y": test.y, "fixed": test.f, "kc": 32, "mc": 31, "nc": 83,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			src, err := s.Generate(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Two blocks of most numbers of rows, and of columns too.
+			if out, err := program(t, nativetest.Quick(src), remainderText, time.Minute, "40", "110"); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
