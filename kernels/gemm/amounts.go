@@ -187,11 +187,10 @@ func existing(all [][]string) (out [][]string) {
 
 // stripsOf is how many tiles each cuts a dimension into, with code for asked of it and tiles of the given height.
 func stripsOf(name string, asked, full int) string {
-	left := fmt.Sprintf("%s %% %d", name, full)
-	if rest := asked % full; rest > 1 {
-		left = fmt.Sprintf("(%[1]s - %[2]d if %[1]s >= %[3]d else %[1]s)", left, rest-1, rest)
+	if full == 1 {
+		return name
 	}
-	return fmt.Sprintf("(%s // %d + %s)", name, full, left)
+	return fmt.Sprintf("(%s // %d + %s)", name, full, stripsIn(fmt.Sprintf("%s %% %d", name, full), heights(asked, full)[1:]))
 }
 
 // axpyAmounts are those of sums of rows of B.

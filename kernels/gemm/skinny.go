@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tune/kernels/native/cgen"
@@ -80,33 +81,32 @@ type skinnyWriter struct {
 	small, large int
 }
 
-// heights lists the heights of the tiles for n rows: the full height, the remainder, and one row.
+// heights lists the heights of the tiles, in falling order: the full height, the powers of two below it, and the remainder of n, which is
+// the number of rows in the asked shape.
 func heights(n, full int) []int {
 	out := []int{full}
-	if rest := n % full; rest > 1 {
+	if rest := n % full; rest > 0 {
 		out = append(out, rest)
 	}
-	if full > 1 {
-		out = append(out, 1)
+	for h := 1; h < full; h *= 2 {
+		out = append(out, h)
 	}
-	return out
+	slices.Sort(out)
+	slices.Reverse(out)
+	return slices.Compact(out)
 }
 
 // each writes the loops over strips of rows, from row 0 to the C variable bound. n is the number of rows in the asked shape.
 func (s *skinnyWriter) each(v, bound string, n, full int, body func(rows int)) {
 	s.Line("i64 %s = 0;", v)
 	for i, rows := range heights(n, full) {
-		word := "for"
-		if i > 0 && rows > 1 {
-			word = "if"
-		}
-		if word == "for" {
+		if i == 0 {
 			s.Open("for (; %s - %s >= %d; %s += %d)", bound, v, rows, v, rows)
 		} else {
 			s.Open("if (%s - %s >= %d)", bound, v, rows)
 		}
 		body(rows)
-		if word == "if" {
+		if i > 0 && rows > 1 {
 			s.Line("%s += %d;", v, rows)
 		}
 		s.Close()

@@ -2,7 +2,6 @@ package gemm
 
 import (
 	"fmt"
-	"slices"
 
 	"tune/kernels/native/cgen"
 )
@@ -72,18 +71,15 @@ func (t *tiledWriter) rowStrips() []int {
 		return out
 	}
 	rest := t.rows % t.c.MR
-	if rest > 0 && t.hasRest() {
-		out = append(out, rest)
-	}
-	if t.fixed != nil {
+	switch {
+	case t.fixed != nil && rest > 0:
+		return append(out, rest)
+	case t.fixed != nil:
 		return out
+	case t.c.Fixed:
+		rest = 0
 	}
-	for h := 1; h < t.c.MR; h *= 2 {
-		out = append(out, h)
-	}
-	slices.Sort(out)
-	slices.Reverse(out)
-	return slices.Compact(out)
+	return heights(rest, t.c.MR)
 }
 
 // colStrips lists the tile widths that the code has, in falling order: the full width, the powers of two below it, and what the last
