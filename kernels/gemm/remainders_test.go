@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ void tune_kernel(void *const *args, const int64_t *dims);
 static float a[1 << 14], b[1 << 14], c[1 << 14];
 
 int main(int argc, char **argv) {
-	const int64_t rows = atoi(argv[1]), columns = atoi(argv[2]), depths[] = {1, 2, 7, 9};
+	const int64_t rows = atoi(argv[1]), columns = atoi(argv[2]), depths[] = {1, 7, 18, 35};
 	for (int i = 0; i < 1 << 14; i++) {
 		a[i] = (i * 37 % 2001 - 1000) / 1000.f;
 		b[i] = (i * 53 % 2003 - 1000) / 1000.f;
@@ -52,32 +53,35 @@ int main(int argc, char **argv) {
 }
 `
 
-// TestRemainders: results are right with every number of rows and columns that fill no tile. The asked shape has a remainder too.
+// TestRemainders: results are right with every number of rows and columns that fill no tile. The asked shapes have remainders too.
 func TestRemainders(t *testing.T) {
 	m := host(t)
 	isas := isasOf(m)
 	best := isas[len(isas)-1]
+	square, wide, tall := Dims{31, 83, 37}, Dims{5, 83, 37}, Dims{83, 7, 37}
 	for _, test := range []struct { // with tiles for sixteen registers
-		isa     string
-		mr, nv  int
-		tail    string
-		inner   string
-		x, y, f bool
+		d      Dims
+		isa    string
+		values map[string]any
 	}{
-		{best, 4, 3, TailMasked, "columns", false, false, false},
-		{best, 2, 5, TailMasked, "rows", false, true, true},
-		{best, 14, 1, TailScalar, "columns", true, false, true},
-		{best, 2, 4, TailScalar, "rows", false, true, false},
-		{cgen.Generic, 9, 1, TailMasked, "rows", true, true, false},
-		{cgen.Generic, 2, 4, TailMasked, "columns", false, true, true},
+		{square, best, map[string]any{"mr": 4, "nv": 3, "tail": TailMasked}},
+		{square, best, map[string]any{"mr": 2, "nv": 5, "tail": TailMasked, "inner": "rows", "pack_y": true, "fixed": true}},
+		{square, best, map[string]any{"mr": 14, "nv": 1, "tail": TailScalar, "pack_x": true, "fixed": true}},
+		{square, best, map[string]any{"mr": 2, "nv": 4, "tail": TailScalar, "inner": "rows", "pack_y": true}},
+		{square, cgen.Generic, map[string]any{"mr": 9, "nv": 1, "tail": TailMasked, "inner": "rows", "pack_x": true, "pack_y": true}},
+		{square, cgen.Generic, map[string]any{"mr": 2, "nv": 4, "tail": TailMasked, "pack_y": true, "fixed": true}},
+		{wide, best, map[string]any{"form": FormSkinny, "mr": 3, "ku": 4, "tail": TailMasked}},
+		{wide, cgen.Generic, map[string]any{"form": FormSkinny, "mr": 1, "ku": 8, "tail": TailScalar}},
+		{tall, best, map[string]any{"form": FormSkinny, "mr": 4, "nr": 3, "depth": 1, "tail": TailMasked}},
+		{tall, cgen.Generic, map[string]any{"form": FormSkinny, "mr": 2, "nr": 6, "depth": 1, "tail": TailScalar}},
+		{tall, best, map[string]any{"form": FormSkinny, "mr": 7, "nr": 1, "depth": 1, "tail": TailMasked}},
 	} {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
 			t.Parallel()
-			s := newTestSpec(t, m, LayoutNN, Dims{31, 83, 37}, 1)
-			p, err := s.Space().Make(map[string]any{
-				"form": FormTiled, "isa": test.isa, "vec": vectorBytes(test.isa), "mr": test.mr, "nv": test.nv, "ku": 2, "tail": test.tail, "inner": test.inner,
-				"pack_x": test.x, "pack_y": test.y, "fixed": test.f, "kc": 32, "mc": 31, "nc": 83,
-			})
+			s := newTestSpec(t, m, LayoutNN, test.d, 1)
+			values := map[string]any{"form": FormTiled, "isa": test.isa, "vec": vectorBytes(test.isa), "ku": 2, "kc": 32}
+			maps.Copy(values, test.values)
+			p, err := s.Space().Make(values)
 			if err != nil {
 				t.Fatal(err)
 			}
