@@ -212,8 +212,9 @@ func (s *skinnyWriter) sums(lanes int) {
 		s.Line("const vec %s = __builtin_shufflevector(%s, %s%s) + __builtin_shufflevector(%s, %s%s);", to, a, b, low, a, b, high)
 	}
 	s.Blank()
+	s.Line("%s", cgen.Vector("float", "quad", 16))
+	s.Blank()
 	s.Comment("The sums of the lanes of each.")
-	s.Line("%s", cgen.Memory("float", "quad", 16, 16))
 	s.Open("static inline quad sums(vec a, vec b, vec c, vec d)")
 	s.Line("#if HAS(__builtin_shufflevector)")
 	pair("ab", "a", "b", pick(0, 4, 1, 5), pick(2, 6, 3, 7))
@@ -274,8 +275,8 @@ func (s *skinnyWriter) packColumns(columns, lanes int) {
 // gather writes the function that copies a vector of each of one, two or four columns, four rows at a time.
 func (s *skinnyWriter) gather(columns, lanes int) {
 	s.Blank()
-	s.Comment("Copies a vector of each of the columns.")
 	s.Line("%s", cgen.Memory("float", fmt.Sprintf("part_%d", columns), 4*columns, 4))
+	s.Comment("Copies a vector of each of the columns.")
 	s.Open("static inline void columns_%d(const float *x, i64 ldx, float *to)", columns)
 	loop := fmt.Sprintf("for (i64 l = 0; l < %d; l += 4, x += 4 * ldx)", lanes)
 	if columns == 1 {

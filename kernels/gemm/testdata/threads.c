@@ -59,8 +59,9 @@ static inline float sum(vec v) {
 #endif
 }
 
+typedef float quad __attribute__((vector_size(16)));
+
 // The sums of the lanes of each.
-typedef float quad __attribute__((vector_size(16), aligned(16), may_alias));
 static inline quad sums(vec a, vec b, vec c, vec d) {
 #if HAS(__builtin_shufflevector)
 	const vec ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) + __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
