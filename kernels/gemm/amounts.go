@@ -61,6 +61,13 @@ func (t *tiledWriter) amounts() [][]string {
 	if c.Swap {
 		rows, cols = cols, rows
 	}
+	apart := "" // columns that are dot products
+	if t.byColumns() {
+		left := fmt.Sprintf("n %% %d", lanes)
+		faster := strings.ReplaceAll(t.fewColumns(left, fmt.Sprintf("min(m, %d)", t.mc), fmt.Sprintf("min(k, %d)", t.kc)), "/", "//")
+		apart = fmt.Sprintf("(%s if %s else 0)", left, faster)
+		cols = fmt.Sprintf("(n - %s)", apart)
+	}
 	tall, left, few, strips := t.rowAmounts(rows)
 	wide, narrow, thin := t.colAmounts(cols)
 	columns, vectors, alone := wide, fmt.Sprintf("%s * %d", wide, c.NV), ""
@@ -74,7 +81,7 @@ func (t *tiledWriter) amounts() [][]string {
 	out := [][]string{
 		{}, {deep, rowBlocks, colBlocks}, {deep, strips, columns}, {deep, few, columns}, {"k", tall, wide}, {"k", tall, narrow}, {"k", tall, thin},
 		{"k", left, wide}, {"k", left, narrow}, {"k", left, thin}, {"k", few, columns}, {"k", rows, alone}, {deep, rows, vectors},
-		{deep + " - 1", rows, cols}, {isCold, "k", columns},
+		{deep + " - 1", rows, cols}, {isCold, "k", columns}, {"k", rows, apart}, {deep, rows, apart},
 	}
 	out = append(out, t.packing(rows, cols, rowBlocks, colBlocks)...)
 	// What is read again: a block of X for each strip of columns, or a block of Y for each strip of rows.

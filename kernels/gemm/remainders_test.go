@@ -23,7 +23,7 @@ void tune_kernel(void *const *args, const int64_t *dims);
 static float a[1 << 14], b[1 << 14], c[1 << 14];
 
 int main(int argc, char **argv) {
-	const int64_t rows = atoi(argv[1]), columns = atoi(argv[2]), depths[] = {1, 7, 18, 35};
+	const int64_t rows = atoi(argv[1]), columns = atoi(argv[2]), depths[] = {1, 7, 18, 70};
 	for (int i = 0; i < 1 << 14; i++) {
 		a[i] = (i * 37 % 2001 - 1000) / 1000.f;
 		b[i] = (i * 53 % 2003 - 1000) / 1000.f;

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"tune/kernels/native/cgen"
 )
@@ -171,64 +170,6 @@ func (s *skinnyWriter) dot() (scratch int) {
 		s.Close()
 	}
 	return scratch
-}
-
-// sum writes the functions that add the lanes of one vector, and of each of four.
-func (s *skinnyWriter) sum(lanes int) {
-	s.Blank()
-	s.Comment("The sum of the lanes.")
-	s.Open("static inline float sum(vec v)")
-	s.Line("#if HAS(__builtin_shufflevector)")
-	for half := lanes / 2; half > 0; half /= 2 {
-		at := ""
-		for l := range lanes {
-			at += fmt.Sprintf(", %d", l^half)
-		}
-		s.Line("v += __builtin_shufflevector(v, v%s);", at)
-	}
-	s.Line("return v[0];")
-	s.Line("#else")
-	s.Line("float t = 0;")
-	s.Line("for (int l = 0; l < %d; l++) t += v[l];", lanes)
-	s.Line("return t;")
-	s.Line("#endif")
-	s.Close()
-	s.sums(lanes)
-}
-
-// sums writes the function that adds the lanes of four vectors. Two of them become one vector with pairs of their lanes, and two of these
-// one with a lane of each of the four in every sixteen bytes.
-func (s *skinnyWriter) sums(lanes int) {
-	pick := func(from ...int) string { // from each sixteen bytes of two vectors
-		text := ""
-		for at := 0; at < lanes; at += 4 {
-			for _, f := range from {
-				text += fmt.Sprintf(", %d", at+f%4+f/4*lanes)
-			}
-		}
-		return text
-	}
-	pair := func(to, a, b string, low, high string) {
-		s.Line("const vec %s = __builtin_shufflevector(%s, %s%s) + __builtin_shufflevector(%s, %s%s);", to, a, b, low, a, b, high)
-	}
-	s.Blank()
-	s.Line("%s", cgen.Vector("float", "quad", 16))
-	s.Blank()
-	s.Comment("The sums of the lanes of each.")
-	s.Open("static inline quad sums(vec a, vec b, vec c, vec d)")
-	s.Line("#if HAS(__builtin_shufflevector)")
-	pair("ab", "a", "b", pick(0, 4, 1, 5), pick(2, 6, 3, 7))
-	pair("cd", "c", "d", pick(0, 4, 1, 5), pick(2, 6, 3, 7))
-	pair("all", "ab", "cd", pick(0, 1, 4, 5), pick(2, 3, 6, 7))
-	var quads []string
-	for at := 0; at < lanes; at += 4 {
-		quads = append(quads, fmt.Sprintf("__builtin_shufflevector(all, all, %d, %d, %d, %d)", at, at+1, at+2, at+3))
-	}
-	s.Line("return %s;", strings.Join(quads, " + "))
-	s.Line("#else")
-	s.Line("return (quad){sum(a), sum(b), sum(c), sum(d)};")
-	s.Line("#endif")
-	s.Close()
 }
 
 // packX writes the function that copies rows of X so that the vectors which a tile reads in one step of K are contiguous. The last

@@ -50,6 +50,9 @@ func tiled(w *writer, c Config, nt bool, d Dims, linked bool) {
 	if c.PackX || c.PackY && nt {
 		w.transpose(c.Lanes())
 	}
+	if t.byColumns() {
+		w.sum(c.Lanes())
+	}
 	t.write()
 	if c.Fixed {
 		f := *t

@@ -154,6 +154,9 @@ func (t *tiledWriter) write() {
 	if t.c.PackY {
 		t.packY()
 	}
+	if t.byColumns() {
+		t.columns()
+	}
 	t.block()
 	t.product()
 }
@@ -299,6 +302,9 @@ func (t *tiledWriter) block() {
 		t.Nested(
 			"for (i64 p = 0; odd_cols && p < k; p++)",
 			fmt.Sprintf("for (i64 j = 0; j < %d; j++) s->edge_y[p * %d + j] = j < odd_cols ? y[p * %s + n - odd_cols + j] : 0;", t.nr(), t.nr(), t.ld("ldy")))
+	}
+	if t.byColumns() {
+		t.splitColumns()
 	}
 	if c.NextY {
 		t.Line("const i64 tiles = (m + %d) / %d;", c.MR-1, c.MR)
@@ -455,6 +461,9 @@ func (t *tiledWriter) scratch() (bytes int) {
 	}
 	if c.PackY {
 		field("y", cgen.Ceil(t.nc, t.nr())*t.nr()*t.kc)
+	}
+	if t.byColumns() {
+		field("column", t.kc)
 	}
 	if c.Tail == TailPadded {
 		if !c.PackX {
