@@ -28,10 +28,20 @@ func newTiledWriter(w *writer, c Config, nt bool, d Dims) *tiledWriter {
 	if c.Swap {
 		t.rows, t.cols = d.N, d.M
 	}
-	t.kc = balance(d.K, c.KC, c.KU)
-	t.mc = balance(t.rows, c.MC, c.MR)
-	t.nc = balance(t.cols, c.NC, t.nr())
+	t.kc = t.block(d.K, c.KC, c.KU, 256)
+	t.mc = t.block(t.rows, c.MC, c.MR, 96)
+	t.nc = t.block(t.cols, c.NC, t.nr(), 1024)
 	return t
+}
+
+// block returns a block size. Where a block holds all of the asked dimension, its limit says nothing of larger ones: then it is at
+// least the usual size, unless it is the size of a copy.
+func (t *tiledWriter) block(n, limit, unit, usual int) int {
+	size := balance(n, limit, unit)
+	if n <= limit && !t.c.PackX && !t.c.PackY && t.c.Tail != TailPadded && !t.nt {
+		size = max(size, balance(usual, usual, unit))
+	}
+	return size
 }
 
 // balance returns a block size that divides n into equal parts. The size is at most about limit, and is rounded up to a multiple
@@ -157,7 +167,7 @@ func (t *tiledWriter) write() {
 	if t.byColumns() {
 		t.columns()
 	}
-	t.block()
+	t.tiles()
 	t.product()
 }
 
@@ -285,8 +295,8 @@ func (t *tiledWriter) eachCol(body func(strip), scalar, edge func()) {
 	}
 }
 
-// block writes the loops over the tiles of one cache block.
-func (t *tiledWriter) block() {
+// tiles writes the loops over the tiles of one cache block.
+func (t *tiledWriter) tiles() {
 	c := t.c
 	t.Blank()
 	t.Comment("The tiles of m rows by n columns, k deep.")
