@@ -14,7 +14,7 @@ func (s *Spec) Amounts(p space.Point) [][]string {
 	method, swapped := skinnyMethod(nt, s.dims)
 	switch {
 	case c.Form == FormTiled:
-		return newTiledWriter(nil, c, nt, s.dims).amounts()
+		return newTiledWriter(nil, c, nt, s.dims, true).amounts()
 	case c.Form != FormSkinny:
 		return nil
 	case method == skinnyAxpy:
@@ -197,7 +197,7 @@ func stripsOf(name string, asked, full int) string {
 	if full == 1 {
 		return name
 	}
-	return fmt.Sprintf("(%s // %d + %s)", name, full, stripsIn(fmt.Sprintf("%s %% %d", name, full), heights(asked, full)[1:]))
+	return fmt.Sprintf("(%s // %d + %s)", name, full, stripsIn(fmt.Sprintf("%s %% %d", name, full), heights(asked, full, true)[1:]))
 }
 
 // axpyAmounts are those of sums of rows of B.

@@ -10,7 +10,7 @@ import (
 // byColumns reports whether this copy may compute the columns that fill no vector as dot products of the rows of A, which are read where
 // they are, and a copy of each column. A masked vector takes as long for one column as for all of them.
 func (t *tiledWriter) byColumns() bool {
-	return t.fixed == nil && !t.nt && !t.c.PackX && !t.c.PackY && t.c.Tail != TailPadded && t.lanes() > 4
+	return t.many && !t.nt && !t.c.PackX && !t.c.PackY && t.c.Tail != TailPadded && t.lanes() > 4
 }
 
 // fewColumns returns the condition, in C, under which dot products are faster where few columns are left. To add up the lanes takes as long

@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
 	for (int64_t m = 1; m <= rows; m++)
 		for (int64_t n = 1; n <= columns; n++) {
 			const int64_t k = depths[(m + n) % 4];
-			const int64_t dims[] = {m, n, k};
+			const int64_t dims[] = {m, n, k, k, n, n};
 			memset(c, 0xff, sizeof c);
 			tune_kernel((void *[]){a, b, c}, dims);
 			for (int64_t i = 0; i < m; i++)
@@ -53,7 +53,7 @@ int main(int argc, char **argv) {
 }
 `
 
-// TestRemainders: results are right with every number of rows and columns that fill no tile. The asked shapes have remainders too.
+// TestRemainders: results of linked code are right with every number of rows and columns that fill no tile. The asked shapes have remainders too.
 func TestRemainders(t *testing.T) {
 	m := host(t)
 	isas := isasOf(m)
@@ -88,7 +88,7 @@ func TestRemainders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			src, err := s.Generate(p)
+			src, err := s.Linked().Generate(p)
 			if err != nil {
 				t.Fatal(err)
 			}

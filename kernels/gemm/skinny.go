@@ -35,7 +35,7 @@ func skinnyMethod(nt bool, d Dims) (method string, swapped bool) {
 func skinny(w *writer, c Config, nt bool, d Dims, linked bool) {
 	w.types(c.Vec)
 	method, swapped := skinnyMethod(nt, d)
-	s := &skinnyWriter{writer: w, c: c, nt: nt, swapped: swapped, d: d, small: d.M, large: d.N}
+	s := &skinnyWriter{writer: w, c: c, nt: nt, swapped: swapped, linked: linked, d: d, small: d.M, large: d.N}
 	if swapped {
 		s.small, s.large = d.N, d.M
 	}
@@ -77,18 +77,19 @@ type skinnyWriter struct {
 	c            Config
 	nt           bool
 	swapped      bool
+	linked       bool
 	d            Dims
 	small, large int
 }
 
-// heights lists the heights of the tiles, in falling order: the full height, the powers of two below it, and the remainder of n, which is
-// the number of rows in the asked shape.
-func heights(n, full int) []int {
-	out := []int{full}
+// heights lists the heights of the tiles, in falling order: the full height, the remainder of n, which is the number of rows in the asked
+// shape, and one row. Linked code, which is called at many shapes, has each power of two below the full height.
+func heights(n, full int, linked bool) []int {
+	out := []int{full, 1}
 	if rest := n % full; rest > 0 {
 		out = append(out, rest)
 	}
-	for h := 1; h < full; h *= 2 {
+	for h := 2; linked && h < full; h *= 2 {
 		out = append(out, h)
 	}
 	slices.Sort(out)
@@ -99,14 +100,15 @@ func heights(n, full int) []int {
 // each writes the loops over strips of rows, from row 0 to the C variable bound. n is the number of rows in the asked shape.
 func (s *skinnyWriter) each(v, bound string, n, full int, body func(rows int)) {
 	s.Line("i64 %s = 0;", v)
-	for i, rows := range heights(n, full) {
-		if i == 0 {
-			s.Open("for (; %s - %s >= %d; %s += %d)", bound, v, rows, v, rows)
-		} else {
+	for i, rows := range heights(n, full, s.linked) {
+		once := i > 0 && (rows > 1 || s.linked)
+		if once {
 			s.Open("if (%s - %s >= %d)", bound, v, rows)
+		} else {
+			s.Open("for (; %s - %s >= %d; %s += %d)", bound, v, rows, v, rows)
 		}
 		body(rows)
-		if i > 0 && rows > 1 {
+		if once && rows > 1 {
 			s.Line("%s += %d;", v, rows)
 		}
 		s.Close()
@@ -130,8 +132,8 @@ func (s *skinnyWriter) dot() (scratch int) {
 	}
 	s.EndType()
 	s.sum(lanes)
-	for _, rows := range heights(s.small, c.MR) {
-		for _, cols := range heights(s.large, c.NR) {
+	for _, rows := range heights(s.small, c.MR, s.linked) {
+		for _, cols := range heights(s.large, c.NR, s.linked) {
 			s.dotTile(rows, cols)
 		}
 	}
@@ -251,8 +253,8 @@ func (s *skinnyWriter) axpy() {
 	nc := balance(s.d.N, c.NC, lanes)
 	s.Blank()
 	s.Line("struct scratch { char none; };")
-	for _, rows := range heights(s.small, c.MR) {
-		for _, ku := range heights(s.d.K, c.KU) {
+	for _, rows := range heights(s.small, c.MR, s.linked) {
+		for _, ku := range heights(s.d.K, c.KU, s.linked) {
 			s.axpyTile(rows, ku)
 		}
 	}

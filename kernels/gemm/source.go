@@ -44,7 +44,7 @@ func generate(c Config, layout string, d Dims, linked bool) native.Source {
 // tiled writes the tiled form.
 func tiled(w *writer, c Config, nt bool, d Dims, linked bool) {
 	w.types(c.Vec)
-	t := newTiledWriter(w, c, nt, d)
+	t := newTiledWriter(w, c, nt, d, linked)
 	w.Blank()
 	scratch := t.scratch()
 	if c.PackX || c.PackY && nt {
@@ -56,7 +56,7 @@ func tiled(w *writer, c Config, nt bool, d Dims, linked bool) {
 	t.write()
 	if c.Fixed {
 		f := *t
-		f.suf, f.fixed = "_fixed", &d
+		f.suf, f.fixed, f.many = "_fixed", &d, false
 		f.write()
 	}
 	e := entry{writer: w, c: c, nt: nt, linked: linked, rowUnit: c.MR, colUnit: t.nr(), scratch: scratch}

@@ -15,6 +15,7 @@ type tiledWriter struct {
 	nt    bool   // the lanes of a vector of Y are not contiguous in memory, so that Y must be packed
 	suf   string // the suffix of this copy's function names
 	fixed *Dims  // the dimensions that are constants in this copy; nil if none are
+	many  bool   // the copy is called at many shapes: it is linked, and has no fixed dimensions
 	d     Dims   // the asked dimensions
 	rows  int    // rows of the matrix that is tiled: M, or N when swapped
 	cols  int
@@ -23,8 +24,8 @@ type tiledWriter struct {
 	nc    int
 }
 
-func newTiledWriter(w *writer, c Config, nt bool, d Dims) *tiledWriter {
-	t := &tiledWriter{writer: w, c: c, nt: nt, d: d, rows: d.M, cols: d.N}
+func newTiledWriter(w *writer, c Config, nt bool, d Dims, linked bool) *tiledWriter {
+	t := &tiledWriter{writer: w, c: c, nt: nt, many: linked, d: d, rows: d.M, cols: d.N}
 	if c.Swap {
 		t.rows, t.cols = d.N, d.M
 	}
@@ -34,11 +35,11 @@ func newTiledWriter(w *writer, c Config, nt bool, d Dims) *tiledWriter {
 	return t
 }
 
-// block returns a block size. Where a block holds all of the asked dimension, its limit says nothing of larger ones: then it is at
-// least the usual size, unless it is the size of a copy.
+// block returns a block size. Where a block holds all of the asked dimension, its limit says nothing of larger ones. In linked code it is
+// then at least the usual size, unless it is the size of a copy.
 func (t *tiledWriter) block(n, limit, unit, usual int) int {
 	size := balance(n, limit, unit)
-	if n <= limit && !t.c.PackX && !t.c.PackY && t.c.Tail != TailPadded && !t.nt {
+	if t.many && n <= limit && !t.c.PackX && !t.c.PackY && t.c.Tail != TailPadded && !t.nt {
 		size = max(size, balance(usual, usual, unit))
 	}
 	return size
@@ -72,9 +73,8 @@ type strip struct {
 	part bool // the last vector is only partly filled
 }
 
-// rowStrips lists the tile heights that the code has, in falling order: the full height, the powers of two below it, by which
-// every remainder is done, and the remainder of the asked shape. Where there is a copy with fixed dimensions, only that copy has the
-// remainder of the asked shape, and it has no other.
+// rowStrips lists the tile heights that the code has, in falling order, as heights does. Where there is a copy with fixed dimensions, only
+// that copy has the remainder of the asked shape, and it has no other.
 func (t *tiledWriter) rowStrips() []int {
 	out := []int{t.c.MR}
 	if t.c.Tail == TailPadded {
@@ -89,12 +89,12 @@ func (t *tiledWriter) rowStrips() []int {
 	case t.c.Fixed:
 		rest = 0
 	}
-	return heights(rest, t.c.MR)
+	return heights(rest, t.c.MR, t.many)
 }
 
-// colStrips lists the tile widths that the code has, in falling order: the full width, the powers of two below it, and what the last
-// columns need. Where the instruction set has masks, a tile of each width takes the columns that fill all of its vectors but the last
-// one. A copy with fixed dimensions has one tile for its remainder.
+// colStrips lists the tile widths that the code has, in the same order. The last columns, which fill no vector, have a tile of one masked
+// vector. Where linked code may mask vectors at no cost, a tile of each width takes the columns that fill all of its vectors but the last.
+// A copy with fixed dimensions has one tile for its remainder.
 func (t *tiledWriter) colStrips() []strip {
 	out := []strip{{size: t.c.NV}}
 	if t.c.Tail == TailPadded {
@@ -105,37 +105,33 @@ func (t *tiledWriter) colStrips() []strip {
 		rest -= rest % t.lanes()
 	}
 	s := strip{cgen.Ceil(rest, t.lanes()), rest%t.lanes() != 0}
-	if t.fixed != nil {
-		if s.size > 0 {
-			out = append(out, s)
-		}
+	switch {
+	case t.fixed != nil && s.size > 0:
+		return append(out, s)
+	case t.fixed != nil:
 		return out
-	}
-	if t.anyWidth() {
+	case t.anyWidth():
 		for size := t.c.NV; size > 0; size-- {
 			out = append(out, strip{size, true})
 		}
 		return out
 	}
-	for size := maxVectors; size > 0; size-- {
-		if size < t.c.NV && size&(size-1) == 0 || size == s.size && !s.part && !t.c.Fixed {
+	for size := t.c.NV; size > 0; size-- {
+		asked := size == s.size && !t.c.Fixed
+		if size < t.c.NV && (size == 1 || t.many && size&(size-1) == 0 || asked && !s.part) {
 			out = append(out, strip{size: size})
 		}
-		if size == s.size && s.part && !t.c.Fixed || size == 1 && t.c.Tail == TailMasked {
+		if asked && s.part || size == 1 && t.c.Tail == TailMasked {
 			out = append(out, strip{size, true})
 		}
 	}
 	return out
 }
 
-// anyWidth reports whether this copy has tiles of each width whose last vector is masked. Other remainders than that of the asked shape are
-// done by them.
+// anyWidth reports whether this copy has tiles of each width whose last vector is masked.
 func (t *tiledWriter) anyWidth() bool {
-	return t.fixed == nil && t.c.Tail == TailMasked && t.c.ISA == cgen.AVX512
+	return t.many && t.c.Tail == TailMasked && t.c.ISA == cgen.AVX512
 }
-
-// hasRest reports whether this copy has tiles for the remainder of the asked shape.
-func (t *tiledWriter) hasRest() bool { return t.fixed != nil || !t.c.Fixed }
 
 func (t *tiledWriter) tileName(rows int, s strip) string {
 	name := fmt.Sprintf("tile_%dx%d", rows, s.size)

@@ -253,16 +253,16 @@ static NOINLINE void product(struct scratch *s, i64 m, i64 n, i64 k, const float
 				for (; hb - i >= 2; i += 2) {
 					dot_2x2(pb, x + (h + i) * ldx + p, ldx, y + j * ldy + p, ldy, c + (h + i) * ldc + j, ldc, p > 0);
 				}
-				if (hb - i >= 1) {
+				for (; hb - i >= 1; i += 1) {
 					dot_1x2(pb, x + (h + i) * ldx + p, ldx, y + j * ldy + p, ldy, c + (h + i) * ldc + j, ldc, p > 0);
 				}
 			}
-			if (n - j >= 1) {
+			for (; n - j >= 1; j += 1) {
 				i64 i = 0;
 				for (; hb - i >= 2; i += 2) {
 					dot_2x1(pb, x + (h + i) * ldx + p, ldx, y + j * ldy + p, ldy, c + (h + i) * ldc + j, ldc, p > 0);
 				}
-				if (hb - i >= 1) {
+				for (; hb - i >= 1; i += 1) {
 					dot_1x1(pb, x + (h + i) * ldx + p, ldx, y + j * ldy + p, ldy, c + (h + i) * ldc + j, ldc, p > 0);
 				}
 			}
