@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"fmt"
+	"strings"
 
 	"tune/space"
 )
@@ -13,7 +14,7 @@ func (s *Spec) Amounts(p space.Point) [][]string {
 	method, swapped := skinnyMethod(nt, s.dims)
 	switch {
 	case c.Form == FormTiled:
-		return newTiledWriter(nil, c, nt, s.dims).amounts()
+		return newTiledWriter(nil, c, nt, s.dims, true).amounts()
 	case c.Form != FormSkinny:
 		return nil
 	case method == skinnyAxpy:
@@ -55,40 +56,32 @@ func blocksOf(name string, size int) string {
 
 // amounts are those of the copy for all shapes. Blocks are whole numbers of tiles, so that only the last one has others.
 func (t *tiledWriter) amounts() [][]string {
-	c, mr, nr, lanes := t.c, t.c.MR, t.nr(), t.lanes()
+	c, nr, lanes := t.c, t.nr(), t.lanes()
 	rows, cols := "m", "n"
 	if c.Swap {
 		rows, cols = cols, rows
 	}
-	tall, single := fmt.Sprintf("%s // %d", rows, mr), fmt.Sprintf("%s %% %d", rows, mr)
-	wide, narrow, part := fmt.Sprintf("%s // %d", cols, nr), fmt.Sprintf("%s %% %d // %d", cols, nr, lanes), fmt.Sprintf("(%s %% %d > 0)", cols, lanes)
-	strips := fmt.Sprintf("(%s + %s)", tall, single)
-	switch rest := t.rows % mr; {
-	case c.Tail == TailPadded:
-		tall, single = blocksOf(rows, mr), ""
-		strips = tall
-	case rest > 1 && t.hasRest():
-		strips = fmt.Sprintf("(%s + (1 if %s == %d else %s))", tall, single, rest, single)
-		tall = fmt.Sprintf("(%s + (%s == %d) * %g)", tall, single, rest, float64(rest)/float64(mr))
-		single = fmt.Sprintf("(0 if %[1]s == %[2]d else %[1]s)", single, rest)
-	case mr == 1:
-		single, strips = "", tall
+	apart := "" // columns that are dot products
+	if t.byColumns() {
+		left := fmt.Sprintf("n %% %d", lanes)
+		faster := strings.ReplaceAll(t.fewColumns(left, fmt.Sprintf("min(m, %d)", t.mc), fmt.Sprintf("min(k, %d)", t.kc)), "/", "//")
+		apart = fmt.Sprintf("(%s if %s else 0)", left, faster)
+		cols = fmt.Sprintf("(n - %s)", apart)
 	}
-	columns, vectors := fmt.Sprintf("(%s + %s + %s)", wide, narrow, part), fmt.Sprintf("(%s * %d + %s + %s)", wide, c.NV, narrow, part)
-	alone := "" // columns that are computed one by one
-	switch c.Tail {
-	case TailPadded:
-		wide, narrow, part = blocksOf(cols, nr), "", ""
-		columns, vectors = wide, fmt.Sprintf("%s * %d", wide, c.NV)
-	case TailScalar:
-		alone, part = fmt.Sprintf("%s %% %d", cols, lanes), ""
-		columns, vectors = fmt.Sprintf("(%s + %s)", wide, narrow), fmt.Sprintf("(%s * %d + %s)", wide, c.NV, narrow)
+	tall, left, few, strips := t.rowAmounts(rows)
+	wide, narrow, thin := t.colAmounts(cols)
+	columns, vectors, alone := wide, fmt.Sprintf("%s * %d", wide, c.NV), ""
+	if thin != "" {
+		columns, vectors = fmt.Sprintf("(%s + %s)", wide, thin), fmt.Sprintf("(%s * %d + %s)", wide, c.NV, narrow)
+	}
+	if c.Tail == TailScalar { // columns that are computed one by one
+		alone = fmt.Sprintf("%s %% %d", cols, lanes)
 	}
 	deep, rowBlocks, colBlocks := blocksOf("k", t.kc), blocksOf(rows, t.mc), blocksOf(cols, t.nc)
 	out := [][]string{
-		{}, {deep, rowBlocks, colBlocks}, {deep, strips, columns}, {deep, single, columns}, {"k", tall, wide}, {"k", tall, narrow}, {"k", tall, part},
-		{"k", single, wide}, {"k", single, narrow}, {"k", single, part}, {"k", rows, alone}, {deep, rows, vectors}, {deep + " - 1", rows, cols},
-		{isCold, "k", columns},
+		{}, {deep, rowBlocks, colBlocks}, {deep, strips, columns}, {deep, few, columns}, {"k", tall, wide}, {"k", tall, narrow}, {"k", tall, thin},
+		{"k", left, wide}, {"k", left, narrow}, {"k", left, thin}, {"k", few, columns}, {"k", rows, alone}, {deep, rows, vectors},
+		{deep + " - 1", rows, cols}, {isCold, "k", columns}, {"k", rows, apart}, {deep, rows, apart},
 	}
 	out = append(out, t.packing(rows, cols, rowBlocks, colBlocks)...)
 	// What is read again: a block of X for each strip of columns, or a block of Y for each strip of rows.
@@ -103,6 +96,67 @@ func (t *tiledWriter) amounts() [][]string {
 		}
 	}
 	return existing(append(out, far()...))
+}
+
+// rowAmounts are how many full strips of rows there are, how many rows are left, how many strips these take, and how many strips there
+// are in all.
+func (t *tiledWriter) rowAmounts(rows string) (tall, left, few, strips string) {
+	mr := t.c.MR
+	switch {
+	case t.c.Tail == TailPadded:
+		tall = blocksOf(rows, mr)
+		return tall, "", "", tall
+	case mr == 1:
+		return rows, "", "", rows
+	}
+	tall, left = fmt.Sprintf("%s // %d", rows, mr), fmt.Sprintf("%s %% %d", rows, mr)
+	few = stripsIn(left, t.rowStrips()[1:])
+	return tall, left, few, fmt.Sprintf("(%s + %s)", tall, few)
+}
+
+// colAmounts are how many full strips of columns there are, and how many vectors and strips the other columns take. What only the remainder
+// of the asked shape has is left out.
+func (t *tiledWriter) colAmounts(cols string) (wide, narrow, thin string) {
+	nr, lanes := t.nr(), t.lanes()
+	wide, narrow = fmt.Sprintf("%s // %d", cols, nr), fmt.Sprintf("(%s %% %d + %d) // %d", cols, nr, lanes-1, lanes)
+	var sizes []int
+	for _, s := range t.colStrips()[1:] {
+		if !s.part {
+			sizes = append(sizes, s.size)
+		}
+	}
+	full := fmt.Sprintf("%s %% %d // %d", cols, nr, lanes)
+	switch {
+	case t.c.Tail == TailPadded:
+		return blocksOf(cols, nr), "", ""
+	case t.anyWidth():
+		return wide, narrow, fmt.Sprintf("(%s %% %d > 0)", cols, nr)
+	case t.c.Tail == TailScalar && t.c.NV == 1:
+		return wide, "", ""
+	case t.c.Tail == TailScalar:
+		return wide, full, stripsIn(full, sizes)
+	case t.c.NV == 1:
+		return wide, narrow, fmt.Sprintf("(%s %% %d > 0)", cols, lanes)
+	}
+	return wide, narrow, fmt.Sprintf("(%s + (%s %% %d > 0))", stripsIn(full, sizes), cols, lanes)
+}
+
+// stripsIn is how many strips of falling sizes, each at most once, cover what is left of a dimension. The last size is 1.
+func stripsIn(left string, sizes []int) string {
+	var terms []string
+	for _, size := range sizes {
+		switch {
+		case size == 1:
+			terms = append(terms, left)
+			continue
+		case size&(size-1) == 0: // what is left is less than twice that
+			terms, left = append(terms, fmt.Sprintf("(%s >= %d)", left, size)), fmt.Sprintf("%s %% %d", left, size)
+		default:
+			terms = append(terms, fmt.Sprintf("(%s >= %d)", left, size))
+			left = fmt.Sprintf("(%[1]s - %[2]d if %[1]s >= %[2]d else %[1]s)", left, size)
+		}
+	}
+	return "(" + strings.Join(terms, " + ") + ")"
 }
 
 // packing are the elements that are copied.
@@ -140,11 +194,10 @@ func existing(all [][]string) (out [][]string) {
 
 // stripsOf is how many tiles each cuts a dimension into, with code for asked of it and tiles of the given height.
 func stripsOf(name string, asked, full int) string {
-	left := fmt.Sprintf("%s %% %d", name, full)
-	if rest := asked % full; rest > 1 {
-		left = fmt.Sprintf("(%[1]s - %[2]d if %[1]s >= %[3]d else %[1]s)", left, rest-1, rest)
+	if full == 1 {
+		return name
 	}
-	return fmt.Sprintf("(%s // %d + %s)", name, full, left)
+	return fmt.Sprintf("(%s // %d + %s)", name, full, stripsIn(fmt.Sprintf("%s %% %d", name, full), heights(asked, full, true)[1:]))
 }
 
 // axpyAmounts are those of sums of rows of B.

@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tune/kernels/native/nativetest"
@@ -70,44 +71,81 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
+// cut cuts a dimension as the code does: into full strips, and then, of those that are given in falling order, each that fits.
+func cut(n, full int, less ...int) (out []int) {
+	for ; n >= full; n -= full {
+		out = append(out, full)
+	}
+	for _, size := range less {
+		if n >= size {
+			out, n = append(out, size), n-size
+		}
+	}
+	return out
+}
+
 // TestTileAmounts: the numbers of tiles and of their steps are those of the loops of the code.
 func TestTileAmounts(t *testing.T) {
-	s := newTestSpec(t, wide, LayoutNN, Dims{18, 47, 167}, 1)
-	p, err := s.Space().Make(map[string]any{
-		"form": "tiled", "isa": "avx512", "vec": 64, "mr": 13, "nv": 2, "ku": 2, "kc": 167, "mc": 8, "nc": 47, "order": "pij", "inner": "columns", "tail": "masked", "fixed": true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range [][3]int{{18, 47, 167}, {1, 1, 1}, {13, 32, 168}, {40, 91, 400}, {12, 16, 169}} {
-		m, n, k := d[0], d[1], d[2]
-		var want [6]float64 // steps of tiles with 13 rows or one, by 2 vectors, one, and a part of one
-		tiles, single := 0.0, 0.0
-		for p := 0; p < k; p += 168 {
-			for i := 0; i < m; i += 13 {
-				for j := 0; j < n; j += 64 {
-					depth := float64(min(168, k-p))
-					for left := min(64, n-j); left > 0; {
-						column, width := 2, left
-						switch {
-						case left >= 32:
-							column, width = 0, 32
-						case left >= 16:
-							column, width = 1, 16
+	for _, test := range []struct {
+		values  map[string]any
+		heights []int
+		widths  []int // in vectors; what is left of a vector is masked
+		any     bool  // the last tile of any width has a mask
+	}{
+		{map[string]any{"isa": "avx512", "vec": 64, "mr": 13, "nv": 2, "fixed": true}, []int{8, 4, 2, 1}, nil, true},
+		{map[string]any{"isa": "avx512", "vec": 64, "mr": 13, "nv": 2}, []int{8, 5, 4, 2, 1}, nil, true},
+		{map[string]any{"isa": "avx2", "vec": 32, "mr": 2, "nv": 4, "fixed": true}, []int{1}, []int{2, 1}, false},
+		{map[string]any{"isa": "avx2", "vec": 32, "mr": 3, "nv": 3}, []int{2, 1}, []int{2, 1}, false},
+	} {
+		s := newTestSpec(t, wide, LayoutNN, Dims{18, 47, 167}, 1)
+		test.values["form"], test.values["tail"], test.values["ku"], test.values["kc"], test.values["mc"], test.values["nc"] = FormTiled, TailMasked, 2, 167, 18, 47
+		p, err := s.Space().Make(test.values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newTiledWriter(nil, configOf(p, LayoutNN), false, s.dims, true)
+		mr, nv, lanes := w.c.MR, w.c.NV, w.lanes()
+		for _, d := range [][3]int{{18, 47, 167}, {1, 1, 1}, {13, 32, 168}, {40, 91, 400}, {12, 16, 169}, {11, 40, 7}, {26, 33, 167}, {24, 57, 166}} {
+			m, n, k := d[0], d[1], d[2]
+			apart := 0 // columns that are dot products
+			if n%lanes == 1 && m > 20 {
+				apart, n = 1, n-1
+			}
+			want := make([]float64, 9) // tiles, those of fewer rows, and the steps
+			for p := 0; p < k; p += w.kc {
+				for i := 0; i < m; i += w.mc {
+					for j := 0; j < n; j += w.nc {
+						columns, depth := min(w.nc, n-j), float64(min(w.kc, k-p))
+						widths := cut(columns/lanes, nv, test.widths...)
+						switch rest := columns % (nv * lanes); {
+						case test.any && rest > 0:
+							widths = append(widths, -(rest+lanes-1)/lanes)
+						case rest%lanes > 0:
+							widths = append(widths, -1)
 						}
-						left -= width
-						if rows := min(13, m-i); rows == 13 {
-							want[column], tiles = want[column]+depth, tiles+1
-						} else {
-							want[3+column], tiles, single = want[3+column]+depth*float64(rows), tiles+float64(rows), single+float64(rows)
+						for _, rows := range cut(min(w.mc, m-i), mr, test.heights...) {
+							for _, width := range widths {
+								want[0]++
+								tall := 2
+								if rows < mr {
+									want[1], want[8], tall = want[1]+1, want[8]+depth, 5
+								}
+								height := map[bool]float64{true: 1, false: float64(rows)}[rows == mr]
+								if width == nv {
+									want[tall] += depth * height
+								} else {
+									want[tall+1] += depth * height * float64(max(width, -width))
+									want[tall+2] += depth * height
+								}
+							}
 						}
 					}
 				}
 			}
-		}
-		got := amountsAt(t, s.Amounts(p), int64(m), int64(n), int64(k))
-		if got[2] != tiles || got[3] != single || [6]float64(got[4:10]) != want {
-			t.Errorf("m=%d n=%d k=%d: %v tiles, %v of one row, steps %v; want %v, %v and %v", m, n, k, got[2], got[3], got[4:10], tiles, single, want)
+			got := amountsAt(t, s.Amounts(p), int64(m), int64(n+apart), int64(k))
+			if want = append(want, float64(k*m*apart), float64(m*apart)); !slices.Equal(slices.Concat(got[2:11], got[14:16]), want) {
+				t.Errorf("%v m=%d n=%d k=%d: %v, want %v", test.values, m, n+apart, k, got, want)
+			}
 		}
 	}
 }

@@ -17,7 +17,10 @@
 // text includes no header unless it needs threads, so that it compiles in a fraction of a second. Dimensions are arguments of the
 // compiled code. The asked shape decides the block sizes, and which narrow tiles there are for its remainder. Other remainders are
 // computed by tiles of one row and one vector. So every point is right for every shape; it is checked on some (see Spec.Cases).
-// For libraries, Spec.Linked takes the leading dimensions as arguments too.
+//
+// For libraries, Spec.Linked takes the leading dimensions as arguments too. This code is called at many shapes. So it has tiles of 8, 4 and
+// 2 rows for remainders, and of each width where vectors have masks; few columns are dot products (columns.go), and a block size that
+// divides nothing of the asked shape is larger at others.
 //
 // Vectors are written in the extension that gcc and clang share. a*b+c becomes a fused multiply-add where the instruction set has
 // one (-ffp-contract=fast).

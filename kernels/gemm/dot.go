@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -39,7 +40,7 @@ func (s *skinnyWriter) dotTile(rows, cols int) {
 		s.Line("if (k > 0) LAST(0, 0)")
 		s.Line("#undef LAST")
 	}
-	t.each(t.store)
+	t.stores()
 	s.Close()
 }
 
@@ -122,17 +123,38 @@ func (t *dotTile) sum() {
 	}
 }
 
-// store writes the code that stores one dot product in C, or adds it to C.
-func (t *dotTile) store(i, j int) {
-	var parts []string
-	for d := range t.c.Depth {
-		parts = append(parts, fmt.Sprintf("c%d_%d_%d", i, j, d))
+// stores writes the code that stores the dot products in C, or adds them to C. The lanes of four at a time are added up together.
+func (t *dotTile) stores() {
+	var all [][2]int
+	t.each(func(i, j int) { all = append(all, [2]int{i, j}) })
+	for n, four := range slices.Collect(slices.Chunk(all, 4)) {
+		var parts []string
+		for at := range 4 {
+			var sums []string
+			for d := range t.c.Depth {
+				e := four[min(at, len(four)-1)]
+				sums = append(sums, fmt.Sprintf("c%d_%d_%d", e[0], e[1], d))
+			}
+			parts = append(parts, strings.Join(sums, " + "))
+		}
+		if len(four) == 1 {
+			t.store(four[0][0], four[0][1], fmt.Sprintf("sum(%s)", parts[0]))
+			continue
+		}
+		t.Line("const quad q%d = sums(%s);", n, strings.Join(parts, ", "))
+		for at, e := range four {
+			t.store(e[0], e[1], fmt.Sprintf("q%d[%d]", n, at))
+		}
 	}
+}
+
+// store writes the code that stores one dot product, whose lanes have been added up, in C, or adds it to C.
+func (t *dotTile) store(i, j int, of string) {
 	sum, at := fmt.Sprintf("s%d_%d", i, j), fmt.Sprintf("c[%d * ldc + %d]", i, j)
 	if t.swapped {
 		at = fmt.Sprintf("c[%d * ldc + %d]", j, i)
 	}
-	t.Line("float %s = sum(%s);", sum, strings.Join(parts, " + "))
+	t.Line("float %s = %s;", sum, of)
 	if t.c.Tail == TailScalar {
 		x := fmt.Sprintf("x[%d * ldx + p]", i)
 		if t.c.PackX {

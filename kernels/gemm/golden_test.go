@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
 )
 
@@ -23,9 +24,14 @@ func TestGolden(t *testing.T) {
 		{"blocked", LayoutNT, Dims{64, 64, 64}, 1, map[string]any{"form": "blocked", "loops": "ijk", "block": 32}},
 		{"tiled", LayoutNN, Dims{64, 20, 64}, 1, map[string]any{"form": "tiled", "isa": "avx512", "mr": 2, "nv": 1, "ku": 2, "kc": 32, "pack_x": true, "tail": "masked"}},
 		{"threads", LayoutNT, Dims{4, 64, 64}, 2, map[string]any{"form": "skinny", "isa": "avx2", "vec": 32, "mr": 2, "nr": 2, "workers": 2, "chunk": 4, "dynamic": true}},
+		{"linked", LayoutNN, Dims{64, 20, 64}, 1, map[string]any{"form": "tiled", "isa": "avx512", "mr": 3, "nv": 2, "ku": 1, "tail": "masked"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			nativetest.GoldenText(t, filepath.Join("testdata", test.name+".c"), *update, newTestSpec(t, wide, test.layout, test.d, test.threads), test.values)
+			var s native.Spec = newTestSpec(t, wide, test.layout, test.d, test.threads)
+			if test.name == "linked" {
+				s = s.(*Spec).Linked()
+			}
+			nativetest.GoldenText(t, filepath.Join("testdata", test.name+".c"), *update, s, test.values)
 		})
 	}
 }

@@ -2,6 +2,8 @@ package gemm
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 
 	"tune/kernels/native/cgen"
 )
@@ -33,7 +35,7 @@ func skinnyMethod(nt bool, d Dims) (method string, swapped bool) {
 func skinny(w *writer, c Config, nt bool, d Dims, linked bool) {
 	w.types(c.Vec)
 	method, swapped := skinnyMethod(nt, d)
-	s := &skinnyWriter{writer: w, c: c, nt: nt, swapped: swapped, d: d, small: d.M, large: d.N}
+	s := &skinnyWriter{writer: w, c: c, nt: nt, swapped: swapped, linked: linked, d: d, small: d.M, large: d.N}
 	if swapped {
 		s.small, s.large = d.N, d.M
 	}
@@ -75,37 +77,38 @@ type skinnyWriter struct {
 	c            Config
 	nt           bool
 	swapped      bool
+	linked       bool
 	d            Dims
 	small, large int
 }
 
-// heights lists the heights of the tiles for n rows: the full height, the remainder, and one row.
-func heights(n, full int) []int {
-	out := []int{full}
-	if rest := n % full; rest > 1 {
+// heights lists the heights of the tiles, in falling order: the full height, the remainder of n, which is the number of rows in the asked
+// shape, and one row. Linked code, which is called at many shapes, has each power of two below the full height.
+func heights(n, full int, linked bool) []int {
+	out := []int{full, 1}
+	if rest := n % full; rest > 0 {
 		out = append(out, rest)
 	}
-	if full > 1 {
-		out = append(out, 1)
+	for h := 2; linked && h < full; h *= 2 {
+		out = append(out, h)
 	}
-	return out
+	slices.Sort(out)
+	slices.Reverse(out)
+	return slices.Compact(out)
 }
 
 // each writes the loops over strips of rows, from row 0 to the C variable bound. n is the number of rows in the asked shape.
 func (s *skinnyWriter) each(v, bound string, n, full int, body func(rows int)) {
 	s.Line("i64 %s = 0;", v)
-	for i, rows := range heights(n, full) {
-		word := "for"
-		if i > 0 && rows > 1 {
-			word = "if"
-		}
-		if word == "for" {
-			s.Open("for (; %s - %s >= %d; %s += %d)", bound, v, rows, v, rows)
-		} else {
+	for i, rows := range heights(n, full, s.linked) {
+		once := i > 0 && (rows > 1 || s.linked)
+		if once {
 			s.Open("if (%s - %s >= %d)", bound, v, rows)
+		} else {
+			s.Open("for (; %s - %s >= %d; %s += %d)", bound, v, rows, v, rows)
 		}
 		body(rows)
-		if word == "if" {
+		if once && rows > 1 {
 			s.Line("%s += %d;", v, rows)
 		}
 		s.Close()
@@ -129,8 +132,8 @@ func (s *skinnyWriter) dot() (scratch int) {
 	}
 	s.EndType()
 	s.sum(lanes)
-	for _, rows := range heights(s.small, c.MR) {
-		for _, cols := range heights(s.large, c.NR) {
+	for _, rows := range heights(s.small, c.MR, s.linked) {
+		for _, cols := range heights(s.large, c.NR, s.linked) {
 			s.dotTile(rows, cols)
 		}
 	}
@@ -171,54 +174,76 @@ func (s *skinnyWriter) dot() (scratch int) {
 	return scratch
 }
 
-// sum writes the function that adds the lanes of a vector.
-func (s *skinnyWriter) sum(lanes int) {
-	s.Blank()
-	s.Comment("The sum of the lanes.")
-	s.Open("static inline float sum(vec v)")
-	s.Line("#if HAS(__builtin_shufflevector)")
-	for half := lanes / 2; half > 0; half /= 2 {
-		at := ""
-		for l := range lanes {
-			at += fmt.Sprintf(", %d", l^half)
-		}
-		s.Line("v += __builtin_shufflevector(v, v%s);", at)
-	}
-	s.Line("return v[0];")
-	s.Line("#else")
-	s.Line("float t = 0;")
-	s.Line("for (int l = 0; l < %d; l++) t += v[l];", lanes)
-	s.Line("return t;")
-	s.Line("#endif")
-	s.Close()
-}
-
 // packX writes the function that copies rows of X so that the vectors which a tile reads in one step of K are contiguous. The last
 // step is filled up with zeros.
 func (s *skinnyWriter) packX() {
-	c, lanes := s.c, s.c.Lanes()
-	from := "x[(i + r) * ldx + p + l]"
+	lanes := s.c.Lanes()
 	if !s.nt {
-		from = "x[(p + l) * ldx + i + r]"
+		for _, columns := range []int{4, 2, 1} {
+			s.gather(columns, lanes)
+		}
 	}
 	s.Blank()
 	s.Comment("Copies m rows of X, k deep, a vector of each row of a tile after the other.")
 	s.Open("static NOINLINE void pack_x(i64 m, i64 k, const float *x, i64 ldx, float *to)")
-	s.each("i", "m", s.small, c.MR, func(rows int) {
-		steps := fmt.Sprintf("for (i64 p = 0; p < k; p += %d)", lanes)
-		each := fmt.Sprintf("for (i64 r = 0; r < %d; r++, to += %d)", rows, lanes)
-		one := fmt.Sprintf("for (i64 l = 0; l < %d; l++) to[l] = p + l < k ? %s : 0;", lanes, from)
+	s.each("i", "m", s.small, s.c.MR, func(rows int) {
+		s.Line("i64 p = 0;")
+		s.Open("for (; k - p >= %d; p += %d, to += %d)", lanes, lanes, rows*lanes)
+		from := "x[(i + r) * ldx + p + l]"
 		if s.nt {
-			s.Nested(steps, each, fmt.Sprintf("if (k - p >= %d) STORE(to, LOAD(x + (i + r) * ldx + p));", lanes))
-			s.In()
-			s.In()
-			s.Nested("else", one)
-			s.Out()
-			s.Out()
+			for r := range rows {
+				s.Line("STORE(to + %d, LOAD(x + (i + %d) * ldx + p));", r*lanes, r)
+			}
 		} else {
-			s.Nested(steps, each, "\t"+one) // as deep as where it follows an else
+			from = "x[(p + l) * ldx + i + r]"
+			s.packColumns(rows, lanes)
 		}
+		s.Close()
+		s.Nested(
+			fmt.Sprintf("for (i64 r = 0; p < k && r < %d; r++, to += %d)", rows, lanes),
+			fmt.Sprintf("for (i64 l = 0; l < %d; l++) to[l] = p + l < k ? %s : 0;", lanes, from))
 	})
+	s.Close()
+}
+
+// packColumns writes the copying of a vector of each of several columns.
+func (s *skinnyWriter) packColumns(columns, lanes int) {
+	for at := 0; at < columns; {
+		n := 1 << (bits.Len(uint(min(columns-at, 4))) - 1)
+		s.Line("columns_%d(x + p * ldx + i + %d, ldx, to + %d);", n, at, at*lanes)
+		at += n
+	}
+}
+
+// gather writes the function that copies a vector of each of one, two or four columns, four rows at a time.
+func (s *skinnyWriter) gather(columns, lanes int) {
+	s.Blank()
+	s.Line("%s", cgen.Memory("float", fmt.Sprintf("part_%d", columns), 4*columns, 4))
+	s.Comment("Copies a vector of each of the columns.")
+	s.Open("static inline void columns_%d(const float *x, i64 ldx, float *to)", columns)
+	loop := fmt.Sprintf("for (i64 l = 0; l < %d; l += 4, x += 4 * ldx)", lanes)
+	if columns == 1 {
+		s.Nested("if (ldx == 1)", "STORE(to, LOAD(x));") // a vector
+		s.Nested("else", loop, "*(part_4 *)(to + l) = (part_4){x[0], x[ldx], x[2 * ldx], x[3 * ldx]};")
+		s.Close()
+		return
+	}
+	s.Line("#if HAS(__builtin_shufflevector)")
+	s.Open("%s", loop)
+	for r, name := range "abcd" {
+		s.Line("const part_%d %c = *(const part_%[1]d *)(x + %[3]d * ldx);", columns, name, r)
+	}
+	for at := 0; at < columns; at += 2 {
+		zip := fmt.Sprintf("%d, %d, %d, %d", at, columns+at, at+1, columns+at+1)
+		s.Line("const quad ab%d = __builtin_shufflevector(a, b, %s), cd%[1]d = __builtin_shufflevector(c, d, %[2]s);", at, zip)
+		for half := range 2 {
+			s.Line("*(part_4 *)(to + %d + l) = __builtin_shufflevector(ab%d, cd%[2]d, %[3]d, %d, %d, %d);", (at+half)*lanes, at, 2*half, 2*half+1, 4+2*half, 5+2*half)
+		}
+	}
+	s.Close()
+	s.Line("#else")
+	s.Nested(fmt.Sprintf("for (i64 l = 0; l < %d; l++)", lanes), fmt.Sprintf("for (i64 r = 0; r < %d; r++) to[r * %d + l] = x[l * ldx + r];", columns, lanes))
+	s.Line("#endif")
 	s.Close()
 }
 
@@ -228,8 +253,8 @@ func (s *skinnyWriter) axpy() {
 	nc := balance(s.d.N, c.NC, lanes)
 	s.Blank()
 	s.Line("struct scratch { char none; };")
-	for _, rows := range heights(s.small, c.MR) {
-		for _, ku := range heights(s.d.K, c.KU) {
+	for _, rows := range heights(s.small, c.MR, s.linked) {
+		for _, ku := range heights(s.d.K, c.KU, s.linked) {
 			s.axpyTile(rows, ku)
 		}
 	}

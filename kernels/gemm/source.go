@@ -44,16 +44,19 @@ func generate(c Config, layout string, d Dims, linked bool) native.Source {
 // tiled writes the tiled form.
 func tiled(w *writer, c Config, nt bool, d Dims, linked bool) {
 	w.types(c.Vec)
-	t := newTiledWriter(w, c, nt, d)
+	t := newTiledWriter(w, c, nt, d, linked)
 	w.Blank()
 	scratch := t.scratch()
 	if c.PackX || c.PackY && nt {
 		w.transpose(c.Lanes())
 	}
+	if t.byColumns() {
+		w.sum(c.Lanes())
+	}
 	t.write()
 	if c.Fixed {
 		f := *t
-		f.suf, f.fixed = "_fixed", &d
+		f.suf, f.fixed, f.many = "_fixed", &d, false
 		f.write()
 	}
 	e := entry{writer: w, c: c, nt: nt, linked: linked, rowUnit: c.MR, colUnit: t.nr(), scratch: scratch}

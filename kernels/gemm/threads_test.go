@@ -6,10 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"tune/kernels/native"
 	"tune/kernels/native/cc"
 )
 
@@ -55,20 +57,40 @@ int main(int argc, char **argv) {
 }
 `
 
-// hammer calls kernels with several threads many times.
-func hammer(t *testing.T, calls int) {
-	m := host(t)
+// program links a kernel with a C program, runs that, and returns its output.
+func program(t *testing.T, src native.Source, text string, limit time.Duration, args ...string) (string, error) {
+	t.Helper()
 	compilers, err := cc.Find(t.Context())
 	if err != nil {
 		t.Skip(err)
 	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"kernel.c": src.Text, "main.c": text} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := append(slices.Clone(src.Flags), "-o", filepath.Join(dir, "program"), filepath.Join(dir, "kernel.c"), filepath.Join(dir, "main.c"), "-lm")
+	at := slices.IndexFunc(compilers, func(c cc.Compiler) bool { return c.Name == src.Compiler })
+	if out, err := exec.CommandContext(t.Context(), compilers[at].Path, run...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(run, " "), err, out)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, filepath.Join(dir, "program"), args...).CombinedOutput()
+	return string(out), err
+}
+
+// hammer calls kernels with several threads many times.
+func hammer(t *testing.T, calls int) {
+	m := host(t)
 	s := newTestSpec(t, m, LayoutNN, Dims{64, 96, 33}, 4)
 	for n, values := range []map[string]any{
 		{"split": "rows", "chunk": 1, "dynamic": true},
 		{"split": "rows", "chunk": 1, "dynamic": false},
 		{"split": "columns", "chunk": 0, "pack_x": true, "pack_y": true},
 	} {
-		for key, v := range map[string]any{"form": "tiled", "mr": 2, "nv": 1, "workers": 4, "spin": 1, "compiler": compilers[0].Name} {
+		for key, v := range map[string]any{"form": "tiled", "mr": 2, "nv": 1, "workers": 4, "spin": 1} {
 			values[key] = v
 		}
 		p, err := s.Space().Make(values)
@@ -79,21 +101,8 @@ func hammer(t *testing.T, calls int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dir := t.TempDir()
-		for name, text := range map[string]string{"kernel.c": src.Text, "main.c": hammerText} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		args := append(src.Flags, "-o", filepath.Join(dir, "hammer"), filepath.Join(dir, "kernel.c"), filepath.Join(dir, "main.c"), "-lm")
-		if out, err := exec.CommandContext(t.Context(), compilers[0].Path, args...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
-		}
 		// A pool that hangs must not hang the test.
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second+time.Duration(calls)*time.Millisecond)
-		out, err := exec.CommandContext(ctx, filepath.Join(dir, "hammer"), fmt.Sprint(calls)).CombinedOutput()
-		cancel()
-		if err != nil {
+		if out, err := program(t, src, hammerText, 30*time.Second+time.Duration(calls)*time.Millisecond, fmt.Sprint(calls)); err != nil {
 			t.Errorf("%d: %s: %v\n%s", n, p, err, out)
 		}
 	}

@@ -15,6 +15,7 @@ type tiledWriter struct {
 	nt    bool   // the lanes of a vector of Y are not contiguous in memory, so that Y must be packed
 	suf   string // the suffix of this copy's function names
 	fixed *Dims  // the dimensions that are constants in this copy; nil if none are
+	many  bool   // the copy is called at many shapes: it is linked, and has no fixed dimensions
 	d     Dims   // the asked dimensions
 	rows  int    // rows of the matrix that is tiled: M, or N when swapped
 	cols  int
@@ -23,15 +24,25 @@ type tiledWriter struct {
 	nc    int
 }
 
-func newTiledWriter(w *writer, c Config, nt bool, d Dims) *tiledWriter {
-	t := &tiledWriter{writer: w, c: c, nt: nt, d: d, rows: d.M, cols: d.N}
+func newTiledWriter(w *writer, c Config, nt bool, d Dims, linked bool) *tiledWriter {
+	t := &tiledWriter{writer: w, c: c, nt: nt, many: linked, d: d, rows: d.M, cols: d.N}
 	if c.Swap {
 		t.rows, t.cols = d.N, d.M
 	}
-	t.kc = balance(d.K, c.KC, c.KU)
-	t.mc = balance(t.rows, c.MC, c.MR)
-	t.nc = balance(t.cols, c.NC, t.nr())
+	t.kc = t.block(d.K, c.KC, c.KU, 256)
+	t.mc = t.block(t.rows, c.MC, c.MR, 96)
+	t.nc = t.block(t.cols, c.NC, t.nr(), 1024)
 	return t
+}
+
+// block returns a block size. Where a block holds all of the asked dimension, its limit says nothing of larger ones. In linked code it is
+// then at least the usual size, unless it is the size of a copy.
+func (t *tiledWriter) block(n, limit, unit, usual int) int {
+	size := balance(n, limit, unit)
+	if t.many && n <= limit && !t.c.PackX && !t.c.PackY && t.c.Tail != TailPadded && !t.nt {
+		size = max(size, balance(usual, usual, unit))
+	}
+	return size
 }
 
 // balance returns a block size that divides n into equal parts. The size is at most about limit, and is rounded up to a multiple
@@ -62,26 +73,28 @@ type strip struct {
 	part bool // the last vector is only partly filled
 }
 
-// rowStrips lists the tile heights that the code has: first the full height, then the remainder of the asked shape, then one row,
-// by which every other remainder is done. Where there is a copy with fixed dimensions, only that copy has the remainder of the
-// asked shape, and it has no other.
+// rowStrips lists the tile heights that the code has, in falling order, as heights does. Where there is a copy with fixed dimensions, only
+// that copy has the remainder of the asked shape, and it has no other.
 func (t *tiledWriter) rowStrips() []int {
 	out := []int{t.c.MR}
 	if t.c.Tail == TailPadded {
 		return out
 	}
 	rest := t.rows % t.c.MR
-	if rest > 1 && t.hasRest() {
-		out = append(out, rest)
+	switch {
+	case t.fixed != nil && rest > 0:
+		return append(out, rest)
+	case t.fixed != nil:
+		return out
+	case t.c.Fixed:
+		rest = 0
 	}
-	if t.c.MR > 1 && (t.fixed == nil || rest == 1) {
-		out = append(out, 1)
-	}
-	return out
+	return heights(rest, t.c.MR, t.many)
 }
 
-// colStrips lists the tile widths that the code has, in the same order as rowStrips. Other remainders are done one vector at a
-// time.
+// colStrips lists the tile widths that the code has, in the same order. The last columns, which fill no vector, have a tile of one masked
+// vector. Where linked code may mask vectors at no cost, a tile of each width takes the columns that fill all of its vectors but the last.
+// A copy with fixed dimensions has one tile for its remainder.
 func (t *tiledWriter) colStrips() []strip {
 	out := []strip{{size: t.c.NV}}
 	if t.c.Tail == TailPadded {
@@ -92,23 +105,33 @@ func (t *tiledWriter) colStrips() []strip {
 		rest -= rest % t.lanes()
 	}
 	s := strip{cgen.Ceil(rest, t.lanes()), rest%t.lanes() != 0}
-	if s.size > 1 && t.hasRest() || s.size == 1 && t.fixed != nil {
-		out = append(out, s)
-	}
-	if t.fixed != nil {
+	switch {
+	case t.fixed != nil && s.size > 0:
+		return append(out, s)
+	case t.fixed != nil:
+		return out
+	case t.anyWidth():
+		for size := t.c.NV; size > 0; size-- {
+			out = append(out, strip{size, true})
+		}
 		return out
 	}
-	if t.c.NV > 1 {
-		out = append(out, strip{size: 1})
-	}
-	if t.c.Tail == TailMasked {
-		out = append(out, strip{1, true})
+	for size := t.c.NV; size > 0; size-- {
+		asked := size == s.size && !t.c.Fixed
+		if size < t.c.NV && (size == 1 || t.many && size&(size-1) == 0 || asked && !s.part) {
+			out = append(out, strip{size: size})
+		}
+		if asked && s.part || size == 1 && t.c.Tail == TailMasked {
+			out = append(out, strip{size, true})
+		}
 	}
 	return out
 }
 
-// hasRest reports whether this copy has tiles for the remainder of the asked shape.
-func (t *tiledWriter) hasRest() bool { return t.fixed != nil || !t.c.Fixed }
+// anyWidth reports whether this copy has tiles of each width whose last vector is masked.
+func (t *tiledWriter) anyWidth() bool {
+	return t.many && t.c.Tail == TailMasked && t.c.ISA == cgen.AVX512
+}
 
 func (t *tiledWriter) tileName(rows int, s strip) string {
 	name := fmt.Sprintf("tile_%dx%d", rows, s.size)
@@ -137,7 +160,10 @@ func (t *tiledWriter) write() {
 	if t.c.PackY {
 		t.packY()
 	}
-	t.block()
+	if t.byColumns() {
+		t.columns()
+	}
+	t.tiles()
 	t.product()
 }
 
@@ -205,11 +231,11 @@ func (t *tiledWriter) eachRow(body func(rows int), edge func()) {
 		case rows == 1:
 			t.Open("for (; i < m; i++)")
 		default:
-			t.Open("if (m - i == %d)", rows)
+			t.Open("if (m - i >= %d)", rows)
 		}
 		body(rows)
 		if n > 0 && rows > 1 {
-			t.Line("i = m;")
+			t.Line("i += %d;", rows)
 		}
 		t.Close()
 	}
@@ -234,6 +260,9 @@ func (t *tiledWriter) eachCol(body func(strip), scalar, edge func()) {
 		case s.size == 1:
 			t.Open("if (j < n)")
 			t.Line("i64 width = n - j;")
+		case s.part && t.anyWidth():
+			t.Open("if (n - j > %d)", width-lanes)
+			t.Line("i64 width = n - j - %d;", width-lanes)
 		case s.part:
 			rest := t.cols % t.nr()
 			t.Open("if (n - j == %d)", rest)
@@ -262,8 +291,8 @@ func (t *tiledWriter) eachCol(body func(strip), scalar, edge func()) {
 	}
 }
 
-// block writes the loops over the tiles of one cache block.
-func (t *tiledWriter) block() {
+// tiles writes the loops over the tiles of one cache block.
+func (t *tiledWriter) tiles() {
 	c := t.c
 	t.Blank()
 	t.Comment("The tiles of m rows by n columns, k deep.")
@@ -279,6 +308,9 @@ func (t *tiledWriter) block() {
 		t.Nested(
 			"for (i64 p = 0; odd_cols && p < k; p++)",
 			fmt.Sprintf("for (i64 j = 0; j < %d; j++) s->edge_y[p * %d + j] = j < odd_cols ? y[p * %s + n - odd_cols + j] : 0;", t.nr(), t.nr(), t.ld("ldy")))
+	}
+	if t.byColumns() {
+		t.splitColumns()
 	}
 	if c.NextY {
 		t.Line("const i64 tiles = (m + %d) / %d;", c.MR-1, c.MR)
@@ -435,6 +467,9 @@ func (t *tiledWriter) scratch() (bytes int) {
 	}
 	if c.PackY {
 		field("y", cgen.Ceil(t.nc, t.nr())*t.nr()*t.kc)
+	}
+	if t.byColumns() {
+		field("column", t.kc)
 	}
 	if c.Tail == TailPadded {
 		if !c.PackX {

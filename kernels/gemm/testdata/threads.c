@@ -59,6 +59,20 @@ static inline float sum(vec v) {
 #endif
 }
 
+typedef float quad __attribute__((vector_size(16)));
+
+// The sums of the lanes of each.
+static inline quad sums(vec a, vec b, vec c, vec d) {
+#if HAS(__builtin_shufflevector)
+	const vec ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) + __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+	const vec cd = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13) + __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
+	const vec all = __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) + __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
+	return __builtin_shufflevector(all, all, 0, 1, 2, 3) + __builtin_shufflevector(all, all, 4, 5, 6, 7);
+#else
+	return (quad){sum(a), sum(b), sum(c), sum(d)};
+#endif
+}
+
 // Adds to C, or stores there, the dot products of 2 rows of X and 2 of Y.
 static NOINLINE void dot_2x2(i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add) {
 	vec c0_0_0 = {0};
@@ -101,13 +115,14 @@ static NOINLINE void dot_2x2(i64 k, const float *x, i64 ldx, const float *y, i64
 	}
 	if (k > 0) LAST(0, 0)
 #undef LAST
-	float s0_0 = sum(c0_0_0);
+	const quad q0 = sums(c0_0_0, c0_1_0, c1_0_0, c1_1_0);
+	float s0_0 = q0[0];
 	c[0 * ldc + 0] = add ? c[0 * ldc + 0] + s0_0 : s0_0;
-	float s0_1 = sum(c0_1_0);
+	float s0_1 = q0[1];
 	c[0 * ldc + 1] = add ? c[0 * ldc + 1] + s0_1 : s0_1;
-	float s1_0 = sum(c1_0_0);
+	float s1_0 = q0[2];
 	c[1 * ldc + 0] = add ? c[1 * ldc + 0] + s1_0 : s1_0;
-	float s1_1 = sum(c1_1_0);
+	float s1_1 = q0[3];
 	c[1 * ldc + 1] = add ? c[1 * ldc + 1] + s1_1 : s1_1;
 }
 
@@ -145,9 +160,10 @@ static NOINLINE void dot_2x1(i64 k, const float *x, i64 ldx, const float *y, i64
 	}
 	if (k > 0) LAST(0, 0)
 #undef LAST
-	float s0_0 = sum(c0_0_0);
+	const quad q0 = sums(c0_0_0, c1_0_0, c1_0_0, c1_0_0);
+	float s0_0 = q0[0];
 	c[0 * ldc + 0] = add ? c[0 * ldc + 0] + s0_0 : s0_0;
-	float s1_0 = sum(c1_0_0);
+	float s1_0 = q0[1];
 	c[1 * ldc + 0] = add ? c[1 * ldc + 0] + s1_0 : s1_0;
 }
 
@@ -185,9 +201,10 @@ static NOINLINE void dot_1x2(i64 k, const float *x, i64 ldx, const float *y, i64
 	}
 	if (k > 0) LAST(0, 0)
 #undef LAST
-	float s0_0 = sum(c0_0_0);
+	const quad q0 = sums(c0_0_0, c0_1_0, c0_1_0, c0_1_0);
+	float s0_0 = q0[0];
 	c[0 * ldc + 0] = add ? c[0 * ldc + 0] + s0_0 : s0_0;
-	float s0_1 = sum(c0_1_0);
+	float s0_1 = q0[1];
 	c[0 * ldc + 1] = add ? c[0 * ldc + 1] + s0_1 : s0_1;
 }
 

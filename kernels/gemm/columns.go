@@ -1,0 +1,136 @@
+package gemm
+
+import (
+	"fmt"
+	"strings"
+
+	"tune/kernels/native/cgen"
+)
+
+// byColumns reports whether this copy may compute the columns that fill no vector as dot products of the rows of A, which are read where
+// they are, and a copy of each column. A masked vector takes as long for one column as for all of them.
+func (t *tiledWriter) byColumns() bool {
+	return t.many && !t.nt && !t.c.PackX && !t.c.PackY && t.c.Tail != TailPadded && t.lanes() > 4
+}
+
+// fewColumns returns the condition, in C, under which dot products are faster where few columns are left. To add up the lanes takes as long
+// as some steps, and to copy a column as long as some multiply-adds for each of its elements. The numbers are measured ones.
+func (t *tiledWriter) fewColumns(few, m, k string) string {
+	cond := fmt.Sprintf("%s * (%s * (%s / 8 + 16) + 3 * %[3]s) < %[2]s * %[3]s", few, m, k)
+	if t.lanes() < 16 { // masked vectors take less time
+		cond += " / 2"
+	}
+	return cond
+}
+
+// columns writes the function for columns that fill no vector.
+func (t *tiledWriter) columns() {
+	lanes := t.lanes()
+	t.Blank()
+	t.Comment("A few columns as dot products of the rows of X and a copy of the column.")
+	t.Open("static NOINLINE void columns%s(struct scratch *s, i64 m, i64 n, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add)", t.suf)
+	t.Open("for (i64 j = 0; j < n; j++)")
+	t.Line("for (i64 p = 0; p < k; p++) s->column[p] = y[p * ldy + j];")
+	t.Line("for (i64 p = k; p %% %d; p++) s->column[p] = 0;", lanes)
+	t.Line("i64 i = 0;")
+	t.Open("for (; m - i >= 4; i += 4)")
+	t.dots(4)
+	t.Line("const quad q = sums(c0, c1, c2, c3);")
+	t.Line("for (int r = 0; r < 4; r++) c[(i + r) * ldc + j] = add ? c[(i + r) * ldc + j] + q[r] : q[r];")
+	t.Close()
+	t.Open("for (; i < m; i++)")
+	t.dots(1)
+	t.Line("const float q = sum(c0);")
+	t.Line("c[i * ldc + j] = add ? c[i * ldc + j] + q : q;")
+	t.Close()
+	t.Close()
+	t.Close()
+}
+
+// dots writes the dot products of the column and some rows.
+func (t *tiledWriter) dots(rows int) {
+	lanes := t.lanes()
+	step := func(load, more string) {
+		t.Line("const vec v = *(const vec *)(s->column + p);")
+		for r := range rows {
+			t.Line("c%d += v * %s(x + (i + %[1]d) * ldx + p%[3]s);", r, load, more)
+		}
+	}
+	for r := range rows {
+		t.Line("vec c%d = {0};", r)
+	}
+	t.Line("i64 p = 0;")
+	t.Open("for (; k - p >= %d; p += %d)", lanes, lanes)
+	step("LOAD", "")
+	t.Close()
+	t.Open("if (p < k)")
+	step("load_part", ", k - p")
+	t.Close()
+}
+
+// splitColumns writes the part of a block that computes the last columns, if that is faster.
+func (t *tiledWriter) splitColumns() {
+	t.Line("const i64 few = n %% %d;", t.lanes())
+	t.Open("if (%s)", "few && "+t.fewColumns("few", "m", "k"))
+	t.Line("columns%s(s, m, few, k, x, ldx, y + n - few, ldy, c + n - few, ldc, add);", t.suf)
+	t.Line("n -= few;")
+	t.Close()
+}
+
+// sum writes the functions that add the lanes of one vector, and of each of four.
+func (w *writer) sum(lanes int) {
+	w.Blank()
+	w.Comment("The sum of the lanes.")
+	w.Open("static inline float sum(vec v)")
+	w.Line("#if HAS(__builtin_shufflevector)")
+	for half := lanes / 2; half > 0; half /= 2 {
+		at := ""
+		for l := range lanes {
+			at += fmt.Sprintf(", %d", l^half)
+		}
+		w.Line("v += __builtin_shufflevector(v, v%s);", at)
+	}
+	w.Line("return v[0];")
+	w.Line("#else")
+	w.Line("float t = 0;")
+	w.Line("for (int l = 0; l < %d; l++) t += v[l];", lanes)
+	w.Line("return t;")
+	w.Line("#endif")
+	w.Close()
+	w.sums(lanes)
+}
+
+// sums writes the function that adds the lanes of four vectors. Two of them become one vector with pairs of their lanes, and two of these
+// one with a lane of each of the four in every sixteen bytes.
+func (w *writer) sums(lanes int) {
+	pick := func(from ...int) string { // from each sixteen bytes of two vectors
+		text := ""
+		for at := 0; at < lanes; at += 4 {
+			for _, f := range from {
+				text += fmt.Sprintf(", %d", at+f%4+f/4*lanes)
+			}
+		}
+		return text
+	}
+	pair := func(to, a, b string, low, high string) {
+		w.Line("const vec %s = __builtin_shufflevector(%s, %s%s) + __builtin_shufflevector(%s, %s%s);", to, a, b, low, a, b, high)
+	}
+	w.Blank()
+	w.Line("%s", cgen.Vector("float", "quad", 16))
+	w.Blank()
+	w.Comment("The sums of the lanes of each.")
+	w.Open("static inline quad sums(vec a, vec b, vec c, vec d)")
+	w.Line("#if HAS(__builtin_shufflevector)")
+	pair("ab", "a", "b", pick(0, 4, 1, 5), pick(2, 6, 3, 7))
+	pair("cd", "c", "d", pick(0, 4, 1, 5), pick(2, 6, 3, 7))
+	pair("all", "ab", "cd", pick(0, 1, 4, 5), pick(2, 3, 6, 7))
+	var quads []string
+	for at := 0; at < lanes; at += 4 {
+		quads = append(quads, fmt.Sprintf("__builtin_shufflevector(all, all, %d, %d, %d, %d)", at, at+1, at+2, at+3))
+	}
+	w.Line("return %s;", strings.Join(quads, " + "))
+	w.Line("#else")
+	w.Line("return (quad){sum(a), sum(b), sum(c), sum(d)};")
+	w.Line("#endif")
+	w.Close()
+}
