@@ -125,7 +125,7 @@ func (c *toyCandidate) Score(context.Context, int) (kernels.Score, error) {
 	if c.noise != nil {
 		cost += c.noise()
 	}
-	return kernels.Score{Cost: cost, Metrics: []space.Metric{{Name: "parity", Value: float64(c.n % 2)}}}, nil
+	return kernels.Score{Cost: cost, Metrics: []space.Metric{{Name: "parity", Value: float64(c.n % 2)}, {Name: "square", Value: float64(c.n * c.n)}}}, nil
 }
 
 func (c *toyCandidate) Artifacts() ([]kernels.Artifact, error) {
@@ -597,7 +597,10 @@ func TestVerifyTampered(t *testing.T) {
 		{"ratio", schedule(func(s *results.Schedule) { s.Ratio = 2 }), []string{"its version"}},
 		{"baseline cost", schedule(func(s *results.Schedule) { s.Baseline.Cost, s.Ratio = 40, 40 }), []string{"its version"}},
 		{"baseline key", schedule(func(s *results.Schedule) { s.Baseline.Key = "n=19" }), []string{"its version"}},
-		{"metrics", schedule(func(s *results.Schedule) { s.Metrics = nil }), []string{"its version"}},
+		{"no metrics", schedule(func(s *results.Schedule) { s.Metrics = nil }), []string{"its version"}},
+		{"a metric", schedule(func(s *results.Schedule) { s.Metrics[1].Value++ }), []string{"its version"}},
+		{"a metric under another name", schedule(func(s *results.Schedule) { s.Metrics[1].Name = "cube" }), []string{"its version"}},
+		{"the metrics of an earlier version", schedule(func(s *results.Schedule) { s.Metrics = s.Metrics[:1] }), nil},
 		{"unit", schedule(func(s *results.Schedule) { s.Unit = "ns" }), []string{"its version"}},
 		{"version", schedule(func(s *results.Schedule) { s.KernelVersion += "9" }), []string{"its version"}},
 		{"checks", schedule(func(s *results.Schedule) { s.Checks[1].Seed++ }), []string{"its version"}},
