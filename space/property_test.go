@@ -124,7 +124,7 @@ func TestPointForms(t *testing.T) {
 // AppendComplete packs what Complete returns, also where it starts from a point that is near.
 func TestAppendComplete(t *testing.T) {
 	near, far, idle := 0, 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	check := func(t *rapid.T) {
 		s, points := drawSpace(t)
 		if s == nil {
 			return
@@ -148,10 +148,13 @@ func TestAppendComplete(t *testing.T) {
 				t.Fatalf("AppendComplete(%v, %v) is %x, %t; want %v, %t", ords, base, packed, got, want, ok)
 			}
 		}
-	})
-	if near == 0 || far == 0 || idle == 0 {
-		t.Errorf("%d vectors were near a point, %d of them with values for inactive parameters; %d were not near", near, idle, far)
 	}
+	for range 20 { // a hundred draws may have no values for inactive parameters
+		if rapid.Check(t, check); near > 0 && far > 0 && idle > 0 {
+			return
+		}
+	}
+	t.Errorf("%d vectors were near a point, %d of them with values for inactive parameters; %d were not near", near, idle, far)
 }
 
 // TestOrdinals gives FromOrdinals, Complete and Explain every tuple of ordinals.

@@ -66,8 +66,9 @@ const (
 	killInterval  = time.Millisecond
 )
 
-// lastThread is how long a supervisor leaves a worker that has ended by itself as it is. The thread of it that ended last still removes what
-// /proc showed of it. Who reaps the process before that spins in the system until it is done; see disown.
+// lastThread is how long a supervisor leaves a worker that has ended as it is. The thread of it that ended last still removes what /proc
+// showed of it. Who reaps the process before that spins in the system until it is done: for milliseconds, where that thread waits for the
+// very processor.
 const lastThread = 100 * time.Microsecond
 
 // supervisor is the state of a supervisor process. It is one loop on one thread, so that it still works when a fork bomb has used
@@ -281,7 +282,6 @@ func (s *supervisor) watch() {
 		var buf [16]byte
 		if n, err := unix.Read(lifelineFD, buf[:]); n == 0 || err != nil && err != unix.EINTR {
 			s.beginKilling()
-			s.disown()
 			return
 		}
 	}
@@ -299,24 +299,6 @@ func (s *supervisor) beginKilling() {
 		s.began = time.Now()
 		_ = unix.Kill(-s.pid, unix.SIGKILL)
 	}
-}
-
-// disown leaves a killed worker to the system for a while, which removes one of its threads after the other, the process last. If this
-// process reaped it while its last thread is still being removed, it would spin in the system until that thread gets a processor: for
-// milliseconds on a busy machine.
-func (s *supervisor) disown() {
-	if s.order.Command != nil || s.pidfd < 0 {
-		return
-	}
-	signal.Ignore(syscall.SIGCHLD)
-	s.result.Signal = int(unix.SIGKILL) // unless it had ended before
-	fds := []unix.PollFd{{Fd: int32(s.pidfd), Events: unix.POLLIN}}
-	for {
-		if _, err := unix.Poll(fds, int(watchInterval/time.Millisecond)); err != unix.EINTR {
-			break
-		}
-	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGCHLD) // a process that is not gone yet keeps its id until it is reaped here
 }
 
 // kill does one round of killing. It returns false where that has taken too long.
@@ -375,7 +357,7 @@ func (s *supervisor) reap() bool {
 		if child != s.pid {
 			continue
 		}
-		if s.result.Code, s.result.Signal = status.ExitStatus(), 0; status.Signaled() {
+		if s.result.Code = status.ExitStatus(); status.Signaled() {
 			s.result.Code, s.result.Signal = 0, int(status.Signal())
 		}
 		if s.pidfd >= 0 {
