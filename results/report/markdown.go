@@ -12,7 +12,7 @@ import (
 func (p Page) Markdown(w io.Writer) error {
 	var b strings.Builder
 	if p.Left > 0 {
-		fmt.Fprintf(&b, "> %d older runs are not shown\n\n", p.Left)
+		fmt.Fprintf(&b, "> older runs that are not shown: %d\n\n", p.Left)
 	}
 	if len(p.Runs) > 1 {
 		b.WriteString("| run | kernel | state | evaluations | best |\n| --- | --- | --- | ---: | --- |\n")

@@ -169,7 +169,7 @@ func TestServerLeavesOut(t *testing.T) {
 	}
 	server := serve(t, &report.Server{Dirs: []string{dir}})
 	_, html, _ := get(t, server.Client(), server.URL, nil)
-	if n := len(ids(html)); n != 500 || !strings.Contains(html, "3 older runs are not shown.") {
+	if n := len(ids(html)); n != 500 || !strings.Contains(html, "Older runs that are not shown: 3.") {
 		t.Errorf("the list has %d runs, and does not say that 3 are left out", n)
 	}
 }
