@@ -461,7 +461,7 @@ func List(root string) ([]Listing, error) {
 	}
 	var list []Listing
 	for _, e := range entries {
-		if dir := filepath.Join(root, e.Name()); isRun(dir) {
+		if dir := filepath.Join(root, e.Name()); IsRun(dir) {
 			list = append(list, Describe(dir))
 		}
 	}
@@ -490,8 +490,8 @@ func Folders(dir string) []string {
 	return out
 }
 
-// isRun reports whether a directory has the files of a run, or one of them.
-func isRun(dir string) bool {
+// IsRun reports whether a directory has the files of a run, or one of them.
+func IsRun(dir string) bool {
 	for _, name := range []string{SettingsName, JournalName} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return true

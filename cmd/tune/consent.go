@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -73,4 +75,10 @@ func (a *app) mayRun(k *user.Kernel, dir string, yes bool) error {
 		return nil
 	}
 	return fmt.Errorf("%s is not run", dir)
+}
+
+// hasJournal reports whether a directory has the journal of a run, perhaps without its settings.
+func hasJournal(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, results.JournalName))
+	return err == nil
 }

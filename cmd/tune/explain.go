@@ -123,7 +123,7 @@ func noRun(arg string) error {
 func fileOfRun(arg string) error {
 	dir, name := filepath.Split(filepath.Clean(arg))
 	dir = filepath.Clean(dir)
-	if info, err := os.Stat(arg); err != nil || info.IsDir() || name == tune.ScheduleName || !isRunDir(dir) && !hasJournal(dir) {
+	if info, err := os.Stat(arg); err != nil || info.IsDir() || name == tune.ScheduleName || !results.IsRun(dir) {
 		return nil
 	}
 	if !results.IsOfRun(name) {

@@ -133,7 +133,7 @@ func withoutResult(dir string) error {
 func mustBeRun(dir string) error {
 	err := isRun(dir)
 	switch {
-	case err != nil || isRunDir(dir) || hasJournal(dir):
+	case err != nil || results.IsRun(dir):
 		return err // what opens a damaged run says what is wrong
 	case results.CheckBegun(dir) != nil:
 		return ofFile(results.CheckBegun(dir))

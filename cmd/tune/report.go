@@ -154,7 +154,7 @@ func (a *app) reportedBy(arg string) (read []func() (*report.Run, error), left i
 	case !info.IsDir():
 		return append(read, func() (*report.Run, error) { return report.Measurements(arg, o) }), 0, nil
 	}
-	if isRunDir(arg) || hasJournal(arg) {
+	if results.IsRun(arg) {
 		open(arg)
 		return read, 0, nil
 	}
@@ -173,12 +173,6 @@ func (a *app) reportedBy(arg string) (read []func() (*report.Run, error), left i
 		return nil, 0, ofFile(fmt.Errorf("%s is no run, and has none: give the directory of a run (see tune runs), or a file of measurements", arg))
 	}
 	return read, left, nil
-}
-
-// hasJournal reports whether a directory has the journal of a run, perhaps without its settings.
-func hasJournal(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, results.JournalName))
-	return err == nil
 }
 
 // reportOptions say how runs are read for a page.

@@ -199,12 +199,8 @@ func idOf(dir string) string {
 func runsIn(folder string) (dirs []string) {
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
-		at := filepath.Join(folder, e.Name())
-		for _, name := range []string{results.SettingsName, results.JournalName} {
-			if _, err := os.Stat(filepath.Join(at, name)); err == nil {
-				dirs = append(dirs, at)
-				break
-			}
+		if at := filepath.Join(folder, e.Name()); results.IsRun(at) {
+			dirs = append(dirs, at)
 		}
 	}
 	return dirs

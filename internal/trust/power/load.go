@@ -17,7 +17,7 @@ func load(seed uint64) (stop func()) {
 	var wg sync.WaitGroup
 	threads := runtime.NumCPU() + 1
 	before := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(before + threads) // what is measured competes with them for cores, not for Go's leave to use one
+	runtime.GOMAXPROCS(before + threads) // so that what is measured waits for cores alone, as beside other programs
 	for i := range threads {
 		wg.Go(func() {
 			runtime.LockOSThread()
@@ -59,7 +59,7 @@ func occupy() (stop func(), err error) {
 		}
 		all = append(all, c)
 	}
-	return sync.OnceFunc(stop), nil
+	return stop, nil
 }
 
 // work is busy for a while, and reports whether there is more to do.

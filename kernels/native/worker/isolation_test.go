@@ -84,6 +84,20 @@ func mapIsolation(t *testing.T, w *Worker) {
 	}
 }
 
+// called starts a worker that has loaded and called a candidate.
+func called(t *testing.T, so string) *Worker {
+	t.Helper()
+	w := start(t, Options{Core: -1})
+	mapIsolation(t, w)
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Call(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 // witnessC writes what a candidate could have changed about its process.
 const witnessC = `
 	int64_t *w = (int64_t *)C;
@@ -360,14 +374,7 @@ func TestSharedMemoryByID(t *testing.T) {
 // doing, and no error of tune's.
 func TestErrorsOfHarmedWorkersAreRejections(t *testing.T) {
 	so := compileText(t, ".c", kernelC(`need(syscall(462 /* mseal */, (uintptr_t)A & ~4095ul, 4096, 0) == 0 || errno == ENOSYS); C[0] = errno == ENOSYS;`, ""))
-	w := start(t, Options{Core: -1})
-	mapIsolation(t, w)
-	if err := w.Load(so); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Call(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	w := called(t, so)
 	if w.Outputs()[1][0] != 0 {
 		t.Skip("this system has no mseal")
 	}
@@ -380,14 +387,7 @@ func TestErrorsOfHarmedWorkersAreRejections(t *testing.T) {
 // TestLeakedDescriptorsAreNamed: a candidate that leaves files open until no more may be is told so.
 func TestLeakedDescriptorsAreNamed(t *testing.T) {
 	so := compileText(t, ".c", kernelC(`while (open("/proc/self/maps", O_RDONLY) >= 0) {}`, ""))
-	w := start(t, Options{Core: -1})
-	mapIsolation(t, w)
-	if err := w.Load(so); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Call(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	w := called(t, so)
 	mapIsolation(t, w)
 	wantRejection(t, w.Call(t.Context(), nil), space.Crashed, "could not go on: 64 files are open, and no more may be: close what the calls open")
 	callGood(t, w, compile(t, "good.c"))

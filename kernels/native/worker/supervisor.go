@@ -113,7 +113,9 @@ func supervise(o order) {
 	}
 
 	files := []uintptr{0, 1, 2, controlFD, faultFD}
+	var count census // of a command: a worker's filter lets it start nothing
 	if o.Command != nil {
+		count = newCensus()
 		files = files[:3]
 		spareThreads(spares)
 		shield(o.Tune)
@@ -123,7 +125,6 @@ func supervise(o order) {
 			o.Landlock = enclose(o.Scratch, o.Sharing)
 		}
 	}
-	count := newCensus()
 	began := time.Now().Unix()
 	pid, err := launch(o, syscall.ProcAttr{
 		Env:   os.Environ(),
@@ -286,7 +287,7 @@ func (s *supervisor) watch() {
 		}
 	}
 	if s.order.Command == nil {
-		return // a worker's filter lets it start nothing
+		return
 	}
 	if s.result.Excess = s.census.excess(); s.result.Excess != "" {
 		s.beginKilling()
