@@ -60,6 +60,8 @@ type Options struct {
 	From []*Earlier
 	// FromAny accepts measurements of other kernels in From. Without it they are an *OtherKernelError.
 	FromAny bool
+	// Pinned are values that parameters have in all points of the run, as they are written in keys. A *PinError says what is wrong with them.
+	Pinned map[string]string
 	// First are points that the search evaluates before all others, each as a key, such as "tile=16 unroll=4". Parameters that a key
 	// leaves out have their defaults. Those of the kernel's own file follow. A *FirstError says what is wrong with one.
 	First []string
@@ -166,13 +168,16 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 func (o Options) run(ctx context.Context) (*Report, error) {
 	return session.Run(ctx, session.NewRun{
 		Version: Version(), Kernel: o.Kernel, Shape: o.Shape, Strategy: o.Strategy, Own: o.Own, Seed: o.Seed,
-		Objectives: o.Objectives, Metrics: o.Metrics, First: o.First, From: o.From, FromAny: o.FromAny, For: o.For, Dir: o.Dir,
+		Objectives: o.Objectives, Metrics: o.Metrics, Pinned: o.Pinned, First: o.First, From: o.From, FromAny: o.FromAny, For: o.For, Dir: o.Dir,
 		Work: session.Work{
 			Evaluator: o.Evaluator, Machine: o.Machine, Budget: o.Budget, Jobs: o.Jobs, Began: o.Began, Observe: o.Observe, Start: o.Start,
 			Baseline: o.Baseline, Measuring: o.Measuring, Final: o.Final,
 		},
 	})
 }
+
+// PinError says that no run of the kernel can have Options.Pinned.
+type PinError = session.PinError
 
 // FirstError says that one of Options.First is no point of the kernel's space.
 type FirstError = session.FirstError

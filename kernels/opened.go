@@ -32,6 +32,19 @@ func Open(k Kernel, shape Shape) (*Opened, error) {
 	return &Opened{Info: k.Info(), Shape: shape, Problem: problem}, nil
 }
 
+// Pin leaves out the points that have other values than the given ones, as the func Pin says.
+func (o *Opened) Pin(values map[string]string) error {
+	if len(values) == 0 {
+		return nil
+	}
+	pinned, err := Pin(o.Problem, values)
+	if err != nil {
+		return err
+	}
+	o.Problem = pinned
+	return nil
+}
+
 // OpenText is Open for the text form of a shape.
 func OpenText(k Kernel, text string) (*Opened, error) {
 	shape, err := ParseShape(k.Info().Shape, text)

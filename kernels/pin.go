@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"tune/space"
@@ -29,6 +31,34 @@ func Pin(p Problem, values map[string]string) (Problem, error) {
 	}
 	pinned.traits = pinned.translated(p.Traits())
 	return pinned, nil
+}
+
+// ParsePinned reads values of parameters, each as name=value, for Pin.
+func ParsePinned(given []string) (map[string]string, error) {
+	var values map[string]string
+	for _, one := range given {
+		name, value, ok := strings.Cut(one, "=")
+		switch other, twice := values[name]; {
+		case !ok || name == "":
+			return nil, fmt.Errorf("%q: want a parameter and its value, such as unroll=4", one)
+		case twice && other != value:
+			return nil, fmt.Errorf("%s is %s and %s: want one value", name, other, value)
+		}
+		if values == nil {
+			values = map[string]string{}
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+// PinnedText lists pinned values for people, by name: "isa=avx2, unroll=4".
+func PinnedText(values map[string]string) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, name+"="+values[name])
+	}
+	return strings.Join(list, ", ")
 }
 
 // pinned is the problem that Pin makes. It does not embed the problem, so that a new method of Problem that is missing here does

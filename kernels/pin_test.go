@@ -327,3 +327,20 @@ func TestTraitsValidate(t *testing.T) {
 		}
 	}
 }
+
+func TestParsePinned(t *testing.T) {
+	got, err := kernels.ParsePinned([]string{"n=3", "mode=fast", "n=3", "text=a=b"})
+	if want := "mode=fast, n=3, text=a=b"; err != nil || kernels.PinnedText(got) != want {
+		t.Errorf("got %v, %v; want %s", got, err, want)
+	}
+	if got, err := kernels.ParsePinned(nil); got != nil || err != nil {
+		t.Errorf("nothing gives %v, %v", got, err)
+	}
+	for given, want := range map[string]string{
+		"n": `"n": want a parameter and its value, such as unroll=4`, "=3": `"=3": want a parameter and its value, such as unroll=4`,
+	} {
+		if _, err := kernels.ParsePinned([]string{given}); err == nil || err.Error() != want {
+			t.Errorf("%q gives %v, want %s", given, err, want)
+		}
+	}
+}

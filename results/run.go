@@ -62,6 +62,8 @@ type Settings struct {
 	Metrics []string `json:"metrics,omitempty"`
 	// Objectives are what the run looks for where that is more than the least cost: see space.ParseGoals. Otherwise it is "".
 	Objectives string `json:"objectives,omitempty"`
+	// Pinned are values of parameters, as in keys: all points of the run have them, wherever the parameters are active.
+	Pinned map[string]string `json:"pinned,omitempty"`
 	// First are the keys of the points that the search evaluates before all others, in their order: those that the user gave, then
 	// those of the kernel's file.
 	First []string `json:"first,omitempty"`

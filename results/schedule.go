@@ -70,21 +70,23 @@ type Schedule struct {
 	// MachineState is how quiet the machine was while the ratio was measured; nil where it was computed.
 	MachineState *MachineState `json:"machine_state,omitempty"`
 
-	SpaceFingerprint string    `json:"space_fingerprint"`
-	Strategy         string    `json:"strategy"`
-	StrategyConfig   string    `json:"strategy_config,omitempty"`  // see Settings
-	StrategyVersion  int       `json:"strategy_version,omitempty"` // see Settings
-	Seed             uint64    `json:"seed"`
-	Evaluations      int       `json:"evaluations"`     // that the run had made
-	ElapsedSeconds   float64   `json:"elapsed_seconds"` // that the run had taken, over all sittings
-	Trial            int       `json:"trial"`           // the number of the point's trial; NoTrial for a baseline that the search did not ask for
-	Clock            string    `json:"clock,omitempty"` // of elapsed_seconds: see Settings
-	Data             *File     `json:"data,omitempty"`  // the measurements that the kernel was made from
-	Run              string    `json:"run"`             // the name of the run directory
-	ToolVersion      string    `json:"tool_version"`
-	Machine          Machine   `json:"machine"`
-	By               string    `json:"by,omitempty"` // the worker of that machine that built, checked and measured; "" for the machine of the run
-	Created          time.Time `json:"created"`
+	SpaceFingerprint string `json:"space_fingerprint"`
+	// Pinned is that of Settings: the space is that of these points alone.
+	Pinned          map[string]string `json:"pinned,omitempty"`
+	Strategy        string            `json:"strategy"`
+	StrategyConfig  string            `json:"strategy_config,omitempty"`  // see Settings
+	StrategyVersion int               `json:"strategy_version,omitempty"` // see Settings
+	Seed            uint64            `json:"seed"`
+	Evaluations     int               `json:"evaluations"`     // that the run had made
+	ElapsedSeconds  float64           `json:"elapsed_seconds"` // that the run had taken, over all sittings
+	Trial           int               `json:"trial"`           // the number of the point's trial; NoTrial for a baseline that the search did not ask for
+	Clock           string            `json:"clock,omitempty"` // of elapsed_seconds: see Settings
+	Data            *File             `json:"data,omitempty"`  // the measurements that the kernel was made from
+	Run             string            `json:"run"`             // the name of the run directory
+	ToolVersion     string            `json:"tool_version"`
+	Machine         Machine           `json:"machine"`
+	By              string            `json:"by,omitempty"` // the worker of that machine that built, checked and measured; "" for the machine of the run
+	Created         time.Time         `json:"created"`
 
 	Artifacts []Artifact `json:"artifacts"` // the files beside this one; the first is the program
 	Reproduce []string   `json:"reproduce"` // the command lines that find and verify the point again

@@ -56,6 +56,7 @@ var flagWords = map[string]completer{
 	"guard format":  words("text", "md"),
 	"config":        presetWords,
 	"start":         startWords,
+	"pin":           startWords,
 	"from":          runDirs,
 	"fetch from":    nil,
 	"against":       runDirs,

@@ -137,6 +137,9 @@ func (d *display) notes(s tune.Start) (notes []string) {
 	if t, m := s.Settings.For, s.Settings.Machine; t != "" {
 		add("tuned for worker %s: %s, %s", t, cmp.Or(m.CPU, "unknown processor"), m.Arch)
 	}
+	if pinned := kernels.PinnedText(s.Settings.Pinned); pinned != "" {
+		add("all points have %s", pinned)
+	}
 	for _, f := range s.Settings.From {
 		add("from %s: %d measurements: %d unchanged, %d with the nearest values, %d dropped", f.Path, f.Same+f.Adapted+f.Dropped, f.Same, f.Adapted, f.Dropped)
 	}

@@ -200,15 +200,14 @@ func (a *app) spaceOfRun(dir string) (*space.Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape, err := kernels.ParseShape(k.Info().Shape, look.Settings.Shape)
+	opened, err := kernels.OpenText(k, look.Settings.Shape)
+	if err == nil {
+		err = opened.Pin(look.Settings.Pinned)
+	}
 	if err != nil {
 		return nil, err
 	}
-	p, err := k.Problem(shape)
-	if err != nil {
-		return nil, err
-	}
-	if s := p.Space(); s.Fingerprint() == look.Settings.SpaceFingerprint {
+	if s := opened.Problem.Space(); s.Fingerprint() == look.Settings.SpaceFingerprint {
 		return s, nil
 	}
 	return nil, nil

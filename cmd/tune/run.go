@@ -69,6 +69,9 @@ measure is left out, and run says why:
 With --start, the search evaluates these points first, after the baseline, whatever the strategy. Those that the file of your
 own kernel has under start follow.
 
+With --pin, parameters keep the values that you name, wherever they are active, and the run searches the rest of the space. The baseline has
+these values too, so that the ratio says what the other parameters bring.
+
 With --workers or --listen, other machines evaluate the candidates (tune help worker). With --for as well, the run is tuned for the machine
 of that worker: the space, the baseline, the final measurement and the exported program are made there, and this machine only searches.`,
 		Example: `  tune run treehash --budget 10m
@@ -83,6 +86,7 @@ of that worker: the space, the baseline, the final measurement and the exported 
   tune run my.yaml --metrics instructions,cache_misses --budget 5m
   tune run my.yaml --objective time:1%,error:10% --budget 5m
   tune run my.yaml --start 'tile=16 unroll=4' --start unroll=8
+  tune run gemm-f32 --pin isa=avx2 --pin compiler=gcc
   tune run gemm-f32 --workers nats://build-host:4222 --token-file token --for board
   tune run --config my-other.yaml --from runs/my-20260102-150405-1 --from-any`,
 	}
@@ -99,11 +103,13 @@ func (a *app) asRun(c *cobra.Command) {
 	metrics := c.Flags().String("metrics", "", "`metrics` to measure of each candidate that tune compiles, such as instructions,cache_misses; they are listed above")
 	objective := c.Flags().String("objective", "", "`numbers` to optimise together, the cost first: time,error or cycles,load or time,size or cost,NAME:maximise, where NAME is a metric. With :5% or :0.1 after one, smaller differences in it do not count. The run keeps every point that no other point beats (default: the cost alone)")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
+	pin := c.Flags().StringArray("pin", nil, "`value` that a parameter keeps, such as isa=avx2: the run searches the points that have it; may be given several times")
 	keep(c.Flags(), "from", "earlier measurements")
 	keep(c.Flags(), "from-any", "earlier measurements")
 	keep(c.Flags(), "metrics", "metrics")
 	keep(c.Flags(), "objective", "objectives")
 	keep(c.Flags(), "start", "start points")
+	keep(c.Flags(), "pin", "pinned values")
 	workers := addRemote(c.Flags())
 	workers.addTarget()
 	asJSON, quiet := a.outputFlags(c)
@@ -122,7 +128,11 @@ func (a *app) asRun(c *cobra.Command) {
 		if err != nil {
 			return usage(fmt.Errorf("--metrics: %w", err))
 		}
-		return a.search(c, set, starting{*from, *fromAny, slices.Concat(*start, set.preset.Start), *objective, measure, workers}, shown{*asJSON, *quiet, *show, *live})
+		pinned, err := kernels.ParsePinned(*pin)
+		if err != nil {
+			return usage(fmt.Errorf("--pin: %w", err))
+		}
+		return a.search(c, set, starting{*from, *fromAny, pinned, slices.Concat(*start, set.preset.Start), *objective, measure, workers}, shown{*asJSON, *quiet, *show, *live})
 	}
 }
 
@@ -160,7 +170,8 @@ func adviseSetup(dir string, err error) error {
 type starting struct {
 	from    []string // files of earlier measurements
 	fromAny bool
-	first   []string // keys of points
+	pinned  map[string]string // values by parameter
+	first   []string          // keys of points
 	// objectives are what the run looks for; "" for the least cost.
 	objectives string
 	// metrics are measured of each candidate besides.
@@ -245,7 +256,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	_, absent := os.Stat(set.dir)
 	report, err := session.Run(ctx, session.NewRun{
 		Version: tune.Version(), Kernel: farm.of(k), Shape: shape, Strategy: set.strategy, Seed: set.seed, Objectives: with.objectives, Metrics: with.metrics,
-		First: with.first, From: earlier, FromAny: with.fromAny, For: with.workers.target, Dir: set.dir,
+		Pinned: with.pinned, First: with.first, From: earlier, FromAny: with.fromAny, For: with.workers.target, Dir: set.dir,
 		Work: session.Work{
 			Evaluator: farm.evaluator(), Machine: farm.machine(), Budget: budget, Jobs: set.jobs, Began: farm.began(a.began), Observe: d.observe,
 			Start: func(s tune.Start) { start(s); farm.begin(ctx, s) }, Baseline: d.baseline, Searched: farm.searched, Measuring: d.measuring, Measurer: farm.measurer(), Final: set.final,
@@ -303,6 +314,9 @@ func unmake(dir string, made bool, err, absent error) {
 func startingError(err error, set settings) error {
 	if other, ok := errors.AsType[*tune.OtherKernelError](err); ok {
 		return fmt.Errorf("--from: %w: leave it out, or give --from-any to take what matches", other)
+	}
+	if pin, ok := errors.AsType[*tune.PinError](err); ok {
+		return fmt.Errorf("--pin: %w", pin)
 	}
 	if goals, ok := errors.AsType[*session.GoalsError](err); ok {
 		return fmt.Errorf("--objective: %w", goals)

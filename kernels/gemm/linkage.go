@@ -40,6 +40,7 @@ func (s *Spec) Linkage() native.Linkage {
 		Extents:   []native.Extent{{Rows: "m", Cols: "k", Stride: "lda"}, b, {Rows: "m", Cols: "n", Stride: "ldc"}},
 		Tolerance: native.Tolerance{Absolute: 2 * absTolerance, Relative: 2 * relTolerance, Root: "k"},
 		Plain:     generate(plain, s.layout, Dims{}, true),
+		Pinned:    map[string]string{"fixed": "false"},
 	}
 }
 

@@ -29,6 +29,9 @@ type Linkage struct {
 	Plain Source
 	// Fixed are the fields of the shape that code is compiled for. All calls of a library share them.
 	Fixed []FixedField
+	// Pinned are values of parameters for a search of code that is called at many shapes: other values bring something at the shape of the
+	// search alone. Nil for none.
+	Pinned map[string]string
 	// Foreign says that the code is not tune's own: it may define names beside tune_kernel (see Problem.Symbols), may want arrays that
 	// are aligned to 64 bytes, and may leave elements of results unwritten.
 	Foreign bool

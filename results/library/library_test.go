@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -658,6 +659,32 @@ func (spaceOnly) Traits() kernels.Traits                                        
 func (spaceOnly) Build(context.Context, space.Point) (kernels.Candidate, error) { return nil, nil }
 
 // TestUntil: a budget says how long a step may take, and a number of evaluations does not.
+// TestPinned: code that is called at many shapes is not searched for what is fast at one of them alone.
+func TestPinned(t *testing.T) {
+	few := "name: lib\ntasks:\n  - kernel: gemm-f32\n    variants: 2\n    shapes: [{m: 8, n: 8, k: 8}, {m: 9, n: 9, k: 9}]\n"
+	for text, want := range map[string]map[string]string{
+		ranges: {"fixed": "false"},
+		few:    nil,
+		few[:len(few)-2] + ", {m: 1, n: 1, k: 1}]\n": {"fixed": "false"},
+	} {
+		plan, err := planOf(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, l, err := openLinked(gemm.Kernel{Host: native.NewHost(native.HostOptions{})}, "", "m=8,n=8,k=8")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := (&task{TaskPlan: plan.Tasks[0], linkage: l}).pinned()
+		if !maps.Equal(got, want) {
+			t.Errorf("%s\nhas the pinned values %v, want %v", text, got, want)
+		}
+		if _, err := kernels.Pin(p, got); err != nil {
+			t.Errorf("the kernel does not have %v: %v", got, err)
+		}
+	}
+}
+
 func TestUntil(t *testing.T) {
 	m := &maker{Options: Options{Budget: 100 * time.Second, Began: time.Now()}, spent: 40, before: 30}
 	if got := m.until(searchUntil); got > 45*time.Second || got < 44*time.Second {

@@ -387,12 +387,21 @@ func (m *maker) slice(ctx context.Context, s *searched, all []*searched) error {
 		Version: m.Version, Budget: budget, Jobs: m.Jobs, Machine: m.machine, Began: m.Began,
 		Seed:  kernels.Derive(m.Plan.Seed, "search "+name+" "+s.task.name(fields.Fields)),
 		Open:  func() (*kernels.Opened, error) { return kernels.OpenText(s.Kernel, s.task.Text(fields)) },
-		First: func(p kernels.Problem) []string { return neighbours(s, all, p) },
+		First: func(p kernels.Problem) []string { return neighbours(s, all, p) }, Pinned: s.task.pinned(),
 	})
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", name, s.task.Called(fields.Fields), err)
 	}
 	return nil
+}
+
+// pinned returns the values that parameters have in the searches of a task; nil for none. Where each shape may have a variant of its own, code that
+// is fast there alone is welcome.
+func (t *task) pinned() map[string]string {
+	if len(t.Training) <= t.Variants && len(t.HeldOut) == 0 {
+		return nil
+	}
+	return t.linkage.Pinned
 }
 
 // sliceSeconds is how long one slice is: each representative could have a few in the time for searching.

@@ -58,7 +58,7 @@ func (x *comparing) open(a, b Side) error {
 func (x *comparing) openSide(e *comparedEntrant, table kernels.Table) error {
 	s := e.side.Schedule
 	var err error
-	e.k, err = open(table, s.Kernel, cmp.Or(x.options.Shape, s.Shape))
+	e.k, err = open(table, s.Kernel, cmp.Or(x.options.Shape, s.Shape), nil)
 	switch {
 	case err != nil && x.options.Shape != "":
 		return &BadShapeError{err}

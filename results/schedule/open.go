@@ -13,7 +13,7 @@ import (
 
 // OpenRun opens the kernel of a recorded run. It refuses a run whose points mean something else in this version of the kernel.
 func OpenRun(table kernels.Table, settings *results.Settings) (*kernels.Opened, error) {
-	k, err := open(table, settings.Kernel, settings.Shape)
+	k, err := open(table, settings.Kernel, settings.Shape, settings.Pinned)
 	if unknown, ok := errors.AsType[*kernels.UnknownError](err); ok && len(unknown.Names) > 0 {
 		return nil, fmt.Errorf("unknown kernel %q: the run is of it, and not of %s: choose another folder, or give the kernel of the run", unknown.Name, strings.Join(unknown.Names, ", "))
 	}
@@ -29,13 +29,20 @@ func OpenRun(table kernels.Table, settings *results.Settings) (*kernels.Opened, 
 	return k, nil
 }
 
-// open opens a kernel of a table at a shape given as text.
-func open(table kernels.Table, name, text string) (*kernels.Opened, error) {
+// open opens a kernel of a table at a shape given as text, with the points that have the pinned values.
+func open(table kernels.Table, name, text string, pinned map[string]string) (*kernels.Opened, error) {
 	k, err := table.Lookup(name)
 	if err != nil {
 		return nil, err
 	}
-	return kernels.OpenText(k, text)
+	opened, err := kernels.OpenText(k, text)
+	if err != nil {
+		return nil, err
+	}
+	if err := opened.Pin(pinned); err != nil {
+		return nil, fmt.Errorf("field pinned: %w", err)
+	}
+	return opened, nil
 }
 
 // AsBaseline returns a baseline in the form of run directories.

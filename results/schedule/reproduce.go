@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"tune/kernels"
@@ -35,6 +36,9 @@ func (m *Maker) reproduce(trial int) []string {
 	}
 	if set.Objectives != "" {
 		kernel += " --objective " + kernels.ShellWord(set.Objectives)
+	}
+	for _, name := range slices.Sorted(maps.Keys(set.Pinned)) {
+		kernel += " --pin " + kernels.ShellWord(name+"="+set.Pinned[name])
 	}
 	for _, key := range set.First {
 		kernel += " --start " + kernels.ShellWord(key)

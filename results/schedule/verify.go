@@ -100,7 +100,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	if err != nil {
 		return nil, err
 	}
-	k, err := open(table, schedule.Kernel, schedule.Shape)
+	k, err := open(table, schedule.Kernel, schedule.Shape, schedule.Pinned)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -68,8 +68,8 @@ func firstLine(info kernels.Info, s results.Schedule, entry strategies.Strategy,
 	if known {
 		strategy = regexp.QuoteMeta(entry.Text())
 	}
-	run := fmt.Sprintf(`tune run %s(?: --from %s)*(?: --from-any)?(?: --objective %s)?(?: --start %s)*%s --strategy %s --seed %d(?: --budget %s --jobs [0-9]+)?(?: --evals [0-9]+)?(?: --dir again)?`,
-		kernel, shellWord, shellWord, shellWord, shape, strategy, s.Seed, duration)
+	run := fmt.Sprintf(`tune run %s(?: --from %s)*(?: --from-any)?(?: --objective %s)?(?: --pin %s)*(?: --start %s)*%s --strategy %s --seed %d(?: --budget %s --jobs [0-9]+)?(?: --evals [0-9]+)?(?: --dir again)?`,
+		kernel, shellWord, shellWord, shellWord, shellWord, shape, strategy, s.Seed, duration)
 	return regexp.MustCompile(`^(?:` + run + `|tune replay ` + shellWord + `)$`)
 }
 

@@ -75,6 +75,7 @@ func verifySettings(run results.Settings, s results.Schedule) error {
 		{"kernel", s.Kernel, run.Kernel},
 		{"shape", s.Shape, run.Shape},
 		{"space_fingerprint", s.SpaceFingerprint, run.SpaceFingerprint},
+		{"pinned", kernels.PinnedText(s.Pinned), kernels.PinnedText(run.Pinned)},
 		{"strategy", s.Strategy, run.Strategy},
 		// Schedules of earlier versions lack these two.
 		{"strategy_config", cmp.Or(s.StrategyConfig, run.StrategyConfig), run.StrategyConfig},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tune/kernels"
+	"tune/results"
 	"tune/space"
 )
 
@@ -35,6 +36,23 @@ func (e *FirstError) Error() string { return fmt.Sprintf("the point %q: %v", e.K
 
 // Unwrap returns what is wrong with the point.
 func (e *FirstError) Unwrap() error { return e.Err }
+
+// PinError says that a run cannot have the values that it is to keep parameters at.
+type PinError struct{ Err error }
+
+func (e *PinError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong with them.
+func (e *PinError) Unwrap() error { return e.Err }
+
+// pin leaves out the points of a new run that have other values than the given ones. The error is a *PinError.
+func pin(opened *kernels.Opened, settings *results.Settings, values map[string]string) error {
+	if err := opened.Pin(values); err != nil {
+		return &PinError{err}
+	}
+	settings.Pinned = values
+	return nil
+}
 
 // First returns the keys of the points that a new run evaluates before all others: those given, and then those of the kernel's own file.
 // Parameters that a given key leaves out have their defaults. The error is a *FirstError.

@@ -26,7 +26,9 @@ type NewRun struct {
 	// Objectives are what the run looks for, as space.ParseGoals reads it; "" means the least cost.
 	Objectives string
 	Metrics    []string // names of space.Measured, measured of each candidate
-	First      []string // keys of points that are evaluated before all others
+	// Pinned are values that parameters have in all points of the run, as in keys; nil for none.
+	Pinned map[string]string
+	First  []string // keys of points that are evaluated before all others
 	// From are earlier measurements for the strategy to start from; FromAny accepts those of other kernels.
 	From    []*earlier.Earlier
 	FromAny bool
@@ -43,7 +45,7 @@ func (r NewRun) entry() (strategies.Strategy, error) {
 	return strategies.Parse(cmp.Or(r.Strategy, strategies.For(r.Objectives, r.Kernel.Info().Strategy)))
 }
 
-// Run carries out the first sitting of a new run. What is wrong with a field is a *FirstError, *GoalsError, *MetricsError,
+// Run carries out the first sitting of a new run. What is wrong with a field is a *PinError, *FirstError, *GoalsError, *MetricsError,
 // *kernels.ShapeError, *results.DirError or *earlier.OtherKernelError.
 func Run(ctx context.Context, r NewRun) (*Report, error) {
 	if r.Began.IsZero() {
@@ -59,6 +61,9 @@ func Run(ctx context.Context, r NewRun) (*Report, error) {
 	settings.Metrics, settings.For, settings.Program = r.Metrics, r.For, kernels.OfProgram(r.Kernel)
 	opened, err := kernels.Open(r.Kernel, r.Shape)
 	if err != nil {
+		return nil, err
+	}
+	if err := pin(opened, &settings, r.Pinned); err != nil {
 		return nil, err
 	}
 	if settings.First, err = First(opened.Problem, r.First); err != nil {

@@ -56,6 +56,7 @@ type Slice struct {
 	Machine results.Machine
 	Began   time.Time
 	Open    func() (*kernels.Opened, error)
+	Pinned  map[string]string              // see NewRun
 	First   func(kernels.Problem) []string // the keys of the points that it evaluates first
 }
 
@@ -151,6 +152,9 @@ func (s *Sliced) session(ctx context.Context, o Slice) (*Session, error) {
 		return nil, err
 	}
 	settings := NewSettings(o.Version, info, opened.Shape, entry, o.Seed, o.Budget)
+	if err := pin(opened, &settings, o.Pinned); err != nil {
+		return nil, err
+	}
 	settings.Jobs, settings.Created, settings.Machine, settings.First = o.Jobs, o.Began, o.Machine, o.First(opened.Problem)
 	one, err := New(o.Version, opened, entry, &settings, func(kernels.Problem) ([]space.Source, error) { return nil, nil })
 	if err != nil {
