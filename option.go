@@ -32,7 +32,7 @@ func ofField(err error) error {
 		field string
 		fault bool
 	}{
-		{"Options.First", is[*FirstError](err)}, {"Options.From", is[*OtherKernelError](err)}, {"Options.Objectives", is[*session.GoalsError](err)},
+		{"Options.Pinned", is[*session.PinError](err)}, {"Options.First", is[*FirstError](err)}, {"Options.From", is[*OtherKernelError](err)}, {"Options.Objectives", is[*session.GoalsError](err)},
 		{"Options.Metrics", is[*session.MetricsError](err)}, {"Options.Dir", is[*results.DirError](err)}, {"Options.Shape", is[*kernels.ShapeError](err)},
 	} {
 		if of.fault {

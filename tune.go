@@ -60,8 +60,7 @@ type Options struct {
 	From []*Earlier
 	// FromAny accepts measurements of other kernels in From. Without it they are an *OtherKernelError.
 	FromAny bool
-	// Pinned are values that parameters have in all points of the run, as they are written in keys. A *PinError says what is wrong with them.
-	Pinned map[string]string
+	Pinned  map[string]string // values that parameters have in all points of the run, as in keys
 	// First are points that the search evaluates before all others, each as a key, such as "tile=16 unroll=4". Parameters that a key
 	// leaves out have their defaults. Those of the kernel's own file follow. A *FirstError says what is wrong with one.
 	First []string
@@ -175,9 +174,6 @@ func (o Options) run(ctx context.Context) (*Report, error) {
 		},
 	})
 }
-
-// PinError says that no run of the kernel can have Options.Pinned.
-type PinError = session.PinError
 
 // FirstError says that one of Options.First is no point of the kernel's space.
 type FirstError = session.FirstError

@@ -789,6 +789,7 @@ func TestOptionsErrors(t *testing.T) {
 		`tune: Options.Objectives: "speed" cannot be the first objective: want `:                                {Dir: "x", Objectives: "speed"},
 		"tune: Options.Metrics: kernel toy has no energy: ":                                                     {Dir: "x", Metrics: []string{"energy"}},
 		"tune: Options.Shape: kernel toy has no field, and this shape has n: make one with ParseShape ":         {Dir: "x", Shape: shape},
+		`tune: Options.Pinned: space "toy" has no parameter "m"`:                                                {Dir: "x", Pinned: map[string]string{"m": "3"}},
 		`tune: Options.First: the point "m=3": `:                                                                {Dir: "x", First: []string{"m=3"}},
 		"tune: Options.Dir: cannot create a run in " + full + ": the directory is not empty (it holds x)":       {Dir: full},
 		"tune: Options.Began is ": {Dir: "x", Began: time.Now().Add(time.Hour)},

@@ -315,7 +315,7 @@ func startingError(err error, set settings) error {
 	if other, ok := errors.AsType[*tune.OtherKernelError](err); ok {
 		return fmt.Errorf("--from: %w: leave it out, or give --from-any to take what matches", other)
 	}
-	if pin, ok := errors.AsType[*tune.PinError](err); ok {
+	if pin, ok := errors.AsType[*session.PinError](err); ok {
 		return fmt.Errorf("--pin: %w", pin)
 	}
 	if goals, ok := errors.AsType[*session.GoalsError](err); ok {
