@@ -113,7 +113,7 @@ type Start = session.Start
 type Report = session.Report
 
 // ScheduleName is the name of the schedule in a run directory.
-const ScheduleName = schedule.Name
+const ScheduleName = results.ScheduleName
 
 // ExportChecks is the number of fresh inputs that a schedule is checked on before it is exported.
 const ExportChecks = kernels.ExportChecks

@@ -141,15 +141,15 @@ func (c Compared) validate(field string) error {
 	return validInterval(field+".", c.Ratio, c.Interval)
 }
 
-// series are the parts of the file, by the names of their fields.
-func (f *Final) series() []struct {
-	name string
+// series is a part of the file: a field with comparisons.
+type series struct {
+	name string // of the field
 	list *[]Compared
-} {
-	return []struct {
-		name string
-		list *[]Compared
-	}{{"first", &f.First}, {"confirmed", &f.Confirmed}, {"peers", &f.Peers}}
+}
+
+// series returns the parts of the file.
+func (f *Final) series() []series {
+	return []series{{"first", &f.First}, {"confirmed", &f.Confirmed}, {"peers", &f.Peers}}
 }
 
 func (f Final) validate() error {
@@ -266,10 +266,10 @@ func (f *Final) Keep(dir string, s Schedule) error {
 	return writeJSON(path, out)
 }
 
-// KeepPeers adds what was measured beside the exported point to the run in a directory. schedule is the name of its schedule. Where there
-// is none, or one of another point, nothing changes.
-func KeepPeers(dir, schedule, key string, peers []Compared) error {
-	s, err := ReadSchedule(filepath.Join(dir, schedule))
+// KeepPeers adds what was measured beside the exported point, whose key is given, to the run in a directory. Where the run has no schedule,
+// or one of another point, nothing changes.
+func KeepPeers(dir, key string, peers []Compared) error {
+	s, err := ReadSchedule(filepath.Join(dir, ScheduleName))
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && s.Key != key:
 		return nil

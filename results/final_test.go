@@ -64,7 +64,7 @@ func TestKeepPeers(t *testing.T) {
 	peers := []Compared{{Name: "blas", Ratio: 2, Pairs: 1, Ratios: []float64{2}}}
 	keep := func(key string) Final {
 		t.Helper()
-		must(t, KeepPeers(dir, "best.json", key, peers))
+		must(t, KeepPeers(dir, key, peers))
 		f, err := ReadFinal(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)

@@ -385,7 +385,7 @@ func readSettings(dir string) (Settings, error) {
 // IsOfRun reports whether a run writes a file of the given name into its directory, other than its schedule.
 func IsOfRun(name string) bool {
 	own := []string{SettingsName, JournalName, lockName, originName, sourcesName, summaryName, FinalName}
-	return slices.Contains(own, name) || name != scheduleName && strings.HasPrefix(name, strings.TrimSuffix(scheduleName, "json"))
+	return slices.Contains(own, name) || name != ScheduleName && strings.HasPrefix(name, strings.TrimSuffix(ScheduleName, "json"))
 }
 
 // withoutJournal adds to the error of a run that has settings and no journal what to do about it. Any other error stays as it is.

@@ -19,6 +19,9 @@ import (
 	"tune/space"
 )
 
+// ScheduleName is the name of the schedule in a run directory.
+const ScheduleName = "best.json"
+
 const scheduleFormat = 1
 
 // Schedule is an exported incumbent: the point, its cost, how that was found, and the files that were built from it.
@@ -249,15 +252,14 @@ func (s Schedule) Write(path string) error {
 	return files.Write(path, text)
 }
 
-// MoveSchedule moves a schedule and its artifacts, complete in one directory, over those in another on the same file system. The
-// schedule is moved last. If the move is interrupted, the former schedule remains, and Artifact.Verify tells whether its files
-// are still its own.
-func MoveSchedule(from, to, name string) error {
-	s, err := ReadSchedule(filepath.Join(from, name))
+// MoveSchedule moves the schedule in a directory and its artifacts over those in another directory on the same file system. The schedule is
+// moved last. If the move is interrupted, the former schedule remains, and Artifact.Verify tells whether its files are still its own.
+func MoveSchedule(from, to string) error {
+	s, err := ReadSchedule(filepath.Join(from, ScheduleName))
 	if err != nil {
 		return err
 	}
-	old, oldErr := ReadSchedule(filepath.Join(to, name))
+	old, oldErr := ReadSchedule(filepath.Join(to, ScheduleName))
 	moved := map[string]bool{}
 	for _, a := range s.Artifacts {
 		if err := a.Verify(from); err != nil {
@@ -270,7 +272,7 @@ func MoveSchedule(from, to, name string) error {
 			return err
 		}
 	}
-	if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+	if err := os.Rename(filepath.Join(from, ScheduleName), filepath.Join(to, ScheduleName)); err != nil {
 		return err
 	}
 	if oldErr == nil {
@@ -303,13 +305,10 @@ func ReadSchedule(path string) (Schedule, error) {
 	return s, nil
 }
 
-// scheduleName is the schedule of a run in its directory.
-const scheduleName = "best.json"
-
 // scheduleRemedy is what to do about a file that is no schedule: a run writes its own again.
 func scheduleRemedy(path string) string {
 	dir := filepath.Dir(path)
-	if _, err := os.Stat(filepath.Join(dir, SettingsName)); err == nil && filepath.Base(path) == scheduleName {
+	if _, err := os.Stat(filepath.Join(dir, SettingsName)); err == nil && filepath.Base(path) == ScheduleName {
 		return fmt.Sprintf("'tune resume %s' writes it again", dir)
 	}
 	return "want a schedule, such as the best.json of a run"

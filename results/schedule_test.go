@@ -154,7 +154,7 @@ func TestMoveSchedule(t *testing.T) {
 	write(to, map[string]string{"best.a": "old a", "best.b": "old b"})
 	must(t, os.WriteFile(filepath.Join(to, "mine"), []byte("x"), 0o666))
 	write(from, map[string]string{"best.a": "new a", "best.c": "new c"})
-	must(t, MoveSchedule(from, to, "best.json"))
+	must(t, MoveSchedule(from, to))
 	s, err := ReadSchedule(filepath.Join(to, "best.json"))
 	must(t, err)
 	for _, a := range s.Artifacts {
@@ -174,7 +174,7 @@ func TestMoveSchedule(t *testing.T) {
 	// One whose files are not its own is not moved.
 	write(from, map[string]string{"best.a": "newer a"})
 	must(t, os.WriteFile(filepath.Join(from, "best.a"), []byte("else"), 0o666))
-	checkError(t, MoveSchedule(from, to, "best.json"), "is not the file that was exported")
+	checkError(t, MoveSchedule(from, to), "is not the file that was exported")
 	for _, a := range s.Artifacts {
 		must(t, a.Verify(to))
 	}

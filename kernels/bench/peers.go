@@ -237,7 +237,7 @@ func keepPairs(run, key string, rivals []rival, final kernels.Final) error {
 		one.Name = rivals[i].name
 		peers = append(peers, one)
 	}
-	return results.KeepPeers(run, schedule.Name, key, peers)
+	return results.KeepPeers(run, key, peers)
 }
 
 // fill sets the rates and ratios from the comparison of a result with its rivals; score is the result's.

@@ -69,7 +69,7 @@ func makeRun(t testing.TB, dir string, m made, number int) {
 	}
 	text, err := json.Marshal(s)
 	fail(err)
-	fail(os.WriteFile(filepath.Join(dir, scheduleName), text, 0o666))
+	fail(os.WriteFile(filepath.Join(dir, results.ScheduleName), text, 0o666))
 }
 
 func openAt(t testing.TB, path string) *DB {

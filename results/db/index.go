@@ -26,9 +26,6 @@ import (
 // mostPoints is how many of the best points of a run are kept.
 const mostPoints = 32
 
-// scheduleName is the schedule of a run in its directory.
-const scheduleName = "best.json"
-
 // entry is all that the index holds of one run. It is also a line of an export.
 type entry struct {
 	Run         string            `json:"run"` // identifies it: the SHA-256 sum of its settings, shortened
@@ -86,9 +83,9 @@ func (d *DB) explain(err error) error {
 // stampOf describes the files of a run, so that a change shows.
 func stampOf(dir string) (string, error) {
 	var stamp []string
-	for _, name := range []string{results.SettingsName, results.JournalName, scheduleName} {
+	for _, name := range []string{results.SettingsName, results.JournalName, results.ScheduleName} {
 		info, err := os.Stat(filepath.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) && name == scheduleName {
+		if errors.Is(err, fs.ErrNotExist) && name == results.ScheduleName {
 			stamp = append(stamp, "-")
 			continue
 		}
@@ -158,7 +155,7 @@ func read(ctx context.Context, dir string) (entry, error) {
 	if e.Failures, err = outcomes.Table().Failures(run); err != nil {
 		return entry{}, err
 	}
-	schedule, err := results.ReadSchedule(filepath.Join(dir, scheduleName))
+	schedule, err := results.ReadSchedule(filepath.Join(dir, results.ScheduleName))
 	switch {
 	case err == nil:
 		e.Schedule = &schedule

@@ -89,7 +89,7 @@ func Open(dir string, o Options) *Run {
 		r.Elapsed = max(r.Elapsed, table.Rows[i].Elapsed)
 	}
 	if s := r.Schedule; s != nil && len(r.Damage) == 0 && table.Seen < s.Evaluations {
-		r.damage("the end of the journal is lost: it has %s, and %s was made after %s", plain.Count(table.Seen, "outcome"), scheduleName, plain.Count(s.Evaluations, "evaluation"))
+		r.damage("the end of the journal is lost: it has %s, and %s was made after %s", plain.Count(table.Seen, "outcome"), results.ScheduleName, plain.Count(s.Evaluations, "evaluation"))
 	}
 	r.look(o, look, func() (*space.Space, error) { return o.Space(dir) })
 	r.readFront(look)
@@ -102,12 +102,9 @@ func Open(dir string, o Options) *Run {
 // unitOf is the unit that a file names.
 func unitOf(text string) space.Unit { return space.Unit(plain.Line(text)) }
 
-// scheduleName is the schedule of a run in its directory.
-const scheduleName = "best.json"
-
 // readSchedule reads the schedule and what belongs to it. Where the settings are lost, it says what the run was about.
 func (r *Run) readSchedule(dir string, lost bool) {
-	s, err := results.ReadSchedule(filepath.Join(dir, scheduleName))
+	s, err := results.ReadSchedule(filepath.Join(dir, results.ScheduleName))
 	switch {
 	case err == nil:
 		r.Schedule = &s
@@ -184,7 +181,7 @@ func (r *Run) readFinal(dir string) {
 	f, err := results.ReadFinal(dir)
 	switch {
 	case err == nil && !f.Of(*r.Schedule):
-		r.problem("the pairs of the final comparison are not shown: %s is of another schedule than %s", results.FinalName, scheduleName)
+		r.problem("the pairs of the final comparison are not shown: %s is of another schedule than %s", results.FinalName, results.ScheduleName)
 	case err == nil:
 		r.Final = &f
 	case !errors.Is(err, fs.ErrNotExist):
@@ -333,8 +330,8 @@ func (r *Run) Reproduce() string {
 	}
 	lines := slices.Clone(r.Schedule.Reproduce)
 	for i, line := range lines {
-		if line == "tune verify "+scheduleName { // as in the directory of the run
-			lines[i] = "tune verify " + quoted(filepath.Join(r.Name, scheduleName))
+		if line == "tune verify "+results.ScheduleName { // as in the directory of the run
+			lines[i] = "tune verify " + quoted(filepath.Join(r.Name, results.ScheduleName))
 		}
 	}
 	return plain.Text(strings.Join(lines, "\n"))

@@ -242,7 +242,7 @@ func (s *Server) list() (newest []results.Listing, left int) {
 
 // stampOf changes with the files of a run.
 func stampOf(dir string) (stamp string) {
-	for _, name := range []string{results.SettingsName, results.JournalName, scheduleName, results.FinalName} {
+	for _, name := range []string{results.SettingsName, results.JournalName, results.ScheduleName, results.FinalName} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			stamp += fmt.Sprintf("%d@%d ", info.Size(), info.ModTime().UnixNano())
 		}

@@ -126,7 +126,7 @@ func drawChart(run *results.Run, exact bool, format string, w io.Writer) error {
 			}
 		}
 	}
-	if best, err := results.ReadSchedule(filepath.Join(run.Dir, Name)); err == nil {
+	if best, err := results.ReadSchedule(filepath.Join(run.Dir, results.ScheduleName)); err == nil {
 		switch {
 		case best.Search != nil:
 			c.Baseline = best.Search.Baseline
@@ -160,7 +160,7 @@ func (e Exporter) file(ctx context.Context, k *kernels.Opened, run *results.Run,
 
 // copyFile writes the file of a schedule in a directory or, for the format program, the program beside it.
 func copyFile(schedule results.Schedule, dir, format string, w io.Writer) error {
-	name := Name
+	name := results.ScheduleName
 	if format == "program" {
 		if len(schedule.Artifacts) == 0 {
 			return fmt.Errorf("kernel %s has no program to export", schedule.Kernel)
@@ -287,7 +287,7 @@ func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run
 // may be exported though it is none of the best points; where costs are exact, only while no point of the run is better. isSerial is
 // that of the kernel: see kernels.Opened.
 func current(dir string, ranking []space.Entry, exact bool, isSerial func(space.Entry) bool) (results.Schedule, error) {
-	path := filepath.Join(dir, Name)
+	path := filepath.Join(dir, results.ScheduleName)
 	schedule, err := results.ReadSchedule(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return schedule, fmt.Errorf("%s is missing", path)

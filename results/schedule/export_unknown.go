@@ -90,7 +90,7 @@ func agrees(run *results.Run, s results.Schedule, exact bool) error {
 		err = fmt.Errorf("fields unit and kernel_version are %q and %q, and %s of the run says %q and %q", s.Unit, s.KernelVersion, results.SettingsName, set.Unit, set.KernelVersion)
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w", filepath.Join(run.Dir, Name), err)
+		err = fmt.Errorf("%s: %w", filepath.Join(run.Dir, results.ScheduleName), err)
 	}
 	return err
 }
@@ -136,7 +136,7 @@ func triedSpace(run *results.Run) (*space.Space, error) {
 	if len(names) == 0 {
 		return nil, ErrNoValid
 	}
-	path := filepath.Join(run.Dir, Name)
+	path := filepath.Join(run.Dir, results.ScheduleName)
 	best, err := results.ReadSchedule(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s is missing, which says of what kind the values are: %s", path, goOn)

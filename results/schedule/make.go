@@ -22,9 +22,6 @@ import (
 	"tune/space"
 )
 
-// Name is the name of the schedule in a run directory.
-const Name = "best.json"
-
 // Maker makes the schedule of a run. Set its fields before Make; Limit, Until, Hurry, Serial, Budget and Progress are optional.
 type Maker struct {
 	Kernel      *kernels.Opened
@@ -167,7 +164,7 @@ func unmeasured(info kernels.Info, s *results.Schedule, closest *space.Entry) {
 
 // writeSchedule writes the schedule and its files. judge enters the verdict, and what it follows from.
 func (m *Maker) writeSchedule(ctx context.Context, e space.Entry, p space.Point, c kernels.Candidate, seeds []uint64, judge func(*results.Schedule)) (*results.Schedule, error) {
-	path := filepath.Join(m.Dir, Name)
+	path := filepath.Join(m.Dir, results.ScheduleName)
 	values, err := p.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -183,7 +180,7 @@ func (m *Maker) writeSchedule(ctx context.Context, e space.Entry, p space.Point,
 		SpaceFingerprint: set.SpaceFingerprint, Pinned: set.Pinned, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, StrategyVersion: set.StrategyVersion, Seed: set.Seed,
 		Evaluations: m.Told, ElapsedSeconds: m.Elapsed().Seconds(), Trial: e.Number,
 		Clock: set.Clock, Data: set.Data, Run: filepath.Base(m.Run), ToolVersion: m.ToolVersion, Machine: machine.OrThis(), By: by, Created: time.Now(),
-		Reproduce: append(m.reproduce(e.Number), "tune verify "+Name),
+		Reproduce: append(m.reproduce(e.Number), "tune verify "+results.ScheduleName),
 	}
 	judge(&schedule)
 	schedule.Repacking = kernels.RepackingOf(c)

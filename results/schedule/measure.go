@@ -92,7 +92,7 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 		return nil, err
 	}
 	measured = &Measured{Settings: run.Settings, Told: run.Outcomes, Elapsed: space.Duration(run.Elapsed), Checking: k.Problem.Traits().Checking}
-	old, oldErr := results.ReadSchedule(filepath.Join(dir, Name))
+	old, oldErr := results.ReadSchedule(filepath.Join(dir, results.ScheduleName))
 	if oldErr == nil {
 		// The cost that the search measured of the baseline is recorded nowhere else.
 		measured.Baseline = old.Baseline
@@ -148,7 +148,7 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 	if keep != nil {
 		return measured, keep
 	}
-	if err := results.MoveSchedule(staging, dir, Name); err != nil {
+	if err := results.MoveSchedule(staging, dir); err != nil {
 		return measured, err
 	}
 	return measured, results.MoveFinal(staging, dir)

@@ -94,7 +94,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 		return nil, fmt.Errorf("%s: without seeds there are no inputs to check it on: give some, as FreshSeeds makes them", path)
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder: want the file of a schedule, such as %s", path, filepath.Join(path, Name))
+		return nil, fmt.Errorf("%s is a folder: want the file of a schedule, such as %s", path, filepath.Join(path, results.ScheduleName))
 	}
 	schedule, err := results.ReadSchedule(path)
 	if err != nil {
@@ -255,7 +255,7 @@ func (x *verifier) origin() {
 	if err == nil && len(later) > 0 {
 		name += fmt.Sprintf(", except for %s, which a later session or measurement may change", strings.Join(later, " and "))
 	}
-	if !x.step(name, err) || x.k.Compare() == nil || filepath.Base(x.path) != Name {
+	if !x.step(name, err) || x.k.Compare() == nil || filepath.Base(x.path) != results.ScheduleName {
 		return
 	}
 	kept, err := verifyFinal(dir, x.Schedule)

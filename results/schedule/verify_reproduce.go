@@ -24,7 +24,7 @@ const (
 // budgets that the run once had, can be anything; they are words that a shell does not take for more.
 func verifyReproduce(info kernels.Info, s results.Schedule) error {
 	last := len(s.Reproduce) - 1
-	if want := "tune verify " + Name; last < 0 || s.Reproduce[last] != want {
+	if want := "tune verify " + results.ScheduleName; last < 0 || s.Reproduce[last] != want {
 		return fmt.Errorf("field reproduce does not end with %q", want)
 	}
 	lines := s.Reproduce[:last]
