@@ -319,17 +319,18 @@ func CheckBegun(dir string) error {
 	return nil
 }
 
-// Open opens a run to resume it, and locks it until Close; see OpenJournal.
-func Open(dir string) (*Run, Recovery, error) {
+// Open opens a run to resume it, and locks it until Close; see OpenJournal for what it repairs. Where another process writes to the run,
+// the error is an *InUseError; where there is no run in the directory, NotBegun says so.
+func Open(dir string) (*Run, error) {
 	settings, err := readSettings(dir)
 	if err != nil {
-		return nil, Recovery{}, err
+		return nil, err
 	}
 	journal, recovery, err := OpenJournal(filepath.Join(dir, JournalName))
 	if err != nil {
-		return nil, recovery, withoutJournal(err)
+		return nil, withoutJournal(err)
 	}
-	return &Run{Dir: dir, Settings: settings, Stored: journal.Past(), Recovery: recovery, Journal: journal}, recovery, nil
+	return &Run{Dir: dir, Settings: settings, Stored: journal.Past(), Recovery: recovery, Journal: journal}, nil
 }
 
 // Read reads a run without locking or changing it.

@@ -60,7 +60,7 @@ func TestRunReadsBack(t *testing.T) {
 		t.Errorf("the run reads as %+v", read)
 	}
 	must(t, read.Close())
-	_, _, err = Open(dir)
+	_, err = Open(dir)
 	checkError(t, err, "in use by another tune")
 
 	// A sitting that was cut off is resumed from what is whole.
@@ -69,11 +69,11 @@ func TestRunReadsBack(t *testing.T) {
 	info, err := os.Stat(journal)
 	must(t, err)
 	must(t, os.Truncate(journal, info.Size()-5))
-	again, recovery, err := Open(dir)
+	again, err := Open(dir)
 	must(t, err)
 	defer again.Close()
-	if recovery.Lines != 4 || recovery.TornBytes == 0 || again.Recovery != recovery || again.Outcomes != 1 {
-		t.Errorf("resumed with %+v and %+v", recovery, again.Stored)
+	if again.Recovery.Lines != 4 || again.Recovery.TornBytes == 0 || again.Outcomes != 1 {
+		t.Errorf("resumed with %+v and %+v", again.Recovery, again.Stored)
 	}
 	must(t, again.Journal.Record(okEntry(1)), again.Journal.Record(okEntry(0)), again.Journal.End(End{Why: "done", Elapsed: 9}), again.Close())
 	read, err = Read(dir)
@@ -240,7 +240,7 @@ func TestSettingsErrors(t *testing.T) {
 		must(t, os.WriteFile(path, []byte(bad), 0o666))
 		for _, read := range []func() error{
 			func() error { _, err := Read(dir); return err },
-			func() error { _, _, err := Open(dir); return err },
+			func() error { _, err := Open(dir); return err },
 		} {
 			err := read()
 			checkError(t, err, test.want)
@@ -255,7 +255,7 @@ func TestSettingsErrors(t *testing.T) {
 	_, err = Read(dir)
 	checkError(t, err, "is not a run")
 	must(t, os.WriteFile(path, good, 0o666), os.Remove(filepath.Join(dir, JournalName)))
-	_, _, err = Open(dir)
+	_, err = Open(dir)
 	checkError(t, err, JournalName+": no such file")
 }
 
@@ -395,7 +395,7 @@ func TestCutOffCreate(t *testing.T) {
 				leave(dir)
 			}
 			_, err := Read(dir)
-			_, _, again := Open(dir)
+			_, again := Open(dir)
 			for _, err := range []error{err, again} {
 				none, early := errors.AsType[*NotBegunError](err)
 				if early == test.begun || early && (none.Empty != (len(test.left) == 0) || strings.Contains(err.Error(), "the folder is empty") != none.Empty) {

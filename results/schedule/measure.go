@@ -68,7 +68,7 @@ type Measured struct {
 // Nothing in the run directory changes until everything is complete. With an *UnverifiedError the earlier schedule stays.
 func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, o MeasureOptions) (measured *Measured, err error) {
 	// The lock of the run keeps a search from writing its own schedule at the same time.
-	run, _, err := results.Open(dir)
+	run, err := results.Open(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -97,11 +97,10 @@ func Resume(ctx context.Context, version string, table kernels.Table, dir, strat
 	if w.Began.IsZero() {
 		w.Began = time.Now()
 	}
-	run, recovery, err := results.Open(dir)
+	run, err := results.Open(dir)
 	if err != nil {
 		return nil, &RunError{err}
 	}
-	run.Recovery = recovery
 	settings := run.Settings
 	s, err := Open(version, table, &settings, dir, own...)
 	if err == nil && strategy != "" {

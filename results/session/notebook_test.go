@@ -49,7 +49,7 @@ func TestNotebook(t *testing.T) {
 	if err := run.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if run, _, err = results.Open(dir); err != nil {
+	if run, err = results.Open(dir); err != nil {
 		t.Fatal(err)
 	}
 	defer run.Close()

@@ -128,10 +128,9 @@ func (s *Sliced) Search(ctx context.Context, o Slice) error {
 
 // session opens the run, or creates it with the first slice.
 func (s *Sliced) session(ctx context.Context, o Slice) (*Session, error) {
-	run, recovery, err := results.Open(s.Dir)
+	run, err := results.Open(s.Dir)
 	switch {
 	case err == nil:
-		run.Recovery = recovery
 		settings := run.Settings
 		one, err := Open(o.Version, kernels.Table{s.Kernel}, &settings, s.Dir)
 		if err != nil {
