@@ -10,6 +10,7 @@ import (
 	"tune/kernels"
 	"tune/results"
 	"tune/results/earlier"
+	"tune/search"
 	"tune/search/strategies"
 	"tune/space"
 )
@@ -45,6 +46,17 @@ func (r NewRun) entry() (strategies.Strategy, error) {
 	return strategies.Parse(cmp.Or(r.Strategy, strategies.For(r.Objectives, r.Kernel.Info().Strategy)))
 }
 
+// newSettings returns the settings of a new run, apart from those that do not depend on what is searched: Jobs, Created, Machine,
+// Objectives and First.
+func newSettings(version string, info kernels.Info, shape kernels.Shape, entry strategies.Strategy, seed uint64, budget search.Budget) results.Settings {
+	return results.Settings{
+		ToolVersion: version, Kernel: info.Name, KernelVersion: info.Version, Shape: shape.String(), Unit: info.Unit,
+		Strategy: entry.Name, StrategyConfig: entry.Config(), StrategyVersion: entry.Version, Seed: seed, CheckSeed: kernels.CheckSeed(seed),
+		Budget:   results.Budget{WallSeconds: budget.Wall.Seconds(), Evaluations: budget.Evaluations, Target: budget.Target},
+		Measured: !info.Exact, Function: info.Function,
+	}
+}
+
 // Run carries out the first sitting of a new run. What is wrong with a field is a *PinError, *FirstError, *GoalsError, *MetricsError,
 // *kernels.ShapeError, *results.DirError or *earlier.OtherKernelError.
 func Run(ctx context.Context, r NewRun) (*Report, error) {
@@ -56,7 +68,7 @@ func Run(ctx context.Context, r NewRun) (*Report, error) {
 		return nil, err
 	}
 	info := r.Kernel.Info()
-	settings := NewSettings(r.Version, info, r.Shape, entry, r.Seed, r.Budget)
+	settings := newSettings(r.Version, info, r.Shape, entry, r.Seed, r.Budget)
 	settings.Jobs, settings.Created, settings.Machine, settings.Objectives = r.Jobs, r.Began, r.Machine.OrThis(), r.Objectives
 	settings.Metrics, settings.For, settings.Program = r.Metrics, r.For, kernels.OfProgram(r.Kernel)
 	opened, err := kernels.Open(r.Kernel, r.Shape)
@@ -84,7 +96,7 @@ func Run(ctx context.Context, r NewRun) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Create(ctx, r.Dir, settings); err != nil {
+	if err := s.Create(ctx, r.Dir); err != nil {
 		return nil, err
 	}
 	return s.Carry(ctx, r.Work)

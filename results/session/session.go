@@ -164,22 +164,6 @@ func New(version string, k *kernels.Opened, entry strategies.Strategy, settings 
 	}, nil
 }
 
-// GoalsError says that a run cannot have the objectives that it was asked for.
-type GoalsError struct{ Err error }
-
-func (e *GoalsError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the reason.
-func (e *GoalsError) Unwrap() error { return e.Err }
-
-// MetricsError says that a run cannot have the metrics that it was asked for.
-type MetricsError struct{ Err error }
-
-func (e *MetricsError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the reason.
-func (e *MetricsError) Unwrap() error { return e.Err }
-
 // Unmeasured is a metric that a run asks for and that this machine does not measure.
 type Unmeasured struct {
 	Name string
@@ -240,13 +224,13 @@ func Open(version string, table kernels.Table, settings *results.Settings, dir s
 	})
 }
 
-// Create makes the directory of a new run. settings are those that New was given. Create adds what the kernel decides: its data, its clock, its
-// baseline, and the fingerprint of its space.
-func (s *Session) Create(ctx context.Context, dir string, settings results.Settings) (err error) {
-	if err := s.examine(ctx, space.Duration(settings.Budget.WallSeconds)); err != nil {
+// Create makes the directory of a new run. To the settings that New was given it adds what the kernel decides: its data, its clock, its baseline,
+// and the fingerprint of its space. What is wrong with the directory is a *results.DirError.
+func (s *Session) Create(ctx context.Context, dir string) (err error) {
+	if err := s.examine(ctx, space.Duration(s.settings.Budget.WallSeconds)); err != nil {
 		return err
 	}
-	files := s.kernel.Info.Files
+	settings, files := s.settings, s.kernel.Info.Files
 	settings.Data, settings.Clock = (*results.File)(files.Data), s.clock()
 	base := s.kernel.Problem.Presets()[0]
 	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
@@ -343,24 +327,7 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 	if o.Evaluator != nil {
 		s.evaluator = o.Evaluator
 	}
-	var found kernels.Baseline
-	if !o.SearchOnly || s.run.Outcomes == 0 {
-		if o.Baseline != nil {
-			o.Baseline()
-		}
-		found, err = s.baselineWithin(ctx, o)
-	}
-	if lacking := s.goals.Lacking(found.Outcome, s.kernel.Problem.Traits().Measures != nil); err == nil && s.goals.Several() && found.Outcome.Status == space.OK && lacking != nil {
-		err = &GoalsError{lacking}
-	}
-	_, failed := errors.AsType[*kernels.BaselineError](err)
-	if _, lacks := errors.AsType[*GoalsError](err); failed || lacks {
-		// The journal says why the run ended. Otherwise it would look like one that was killed.
-		end := results.End{Why: results.BaselineFailed, Elapsed: s.run.Elapsed, Clock: s.clock()}
-		if jerr := s.run.Journal.End(end); jerr != nil {
-			err = errors.Join(err, jerr)
-		}
-	}
+	found, err := s.baseline(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -530,6 +497,31 @@ func (s *Session) final(ctx context.Context, maker *schedule.Maker, ranking, ser
 		made, err = try(context.WithoutCancel(ctx))
 	}
 	return made, err
+}
+
+// baseline evaluates the baseline, unless an earlier sitting of a search alone has done it. It refuses a baseline that lacks a metric of the
+// objectives. Where the run ends here because of the baseline, the journal says so: otherwise the run would look like one that was killed.
+func (s *Session) baseline(ctx context.Context, o Work) (found kernels.Baseline, err error) {
+	if o.SearchOnly && s.run.Outcomes > 0 {
+		return found, nil
+	}
+	if o.Baseline != nil {
+		o.Baseline()
+	}
+	found, err = s.baselineWithin(ctx, o)
+	if err == nil && s.goals.Several() {
+		if lacking := s.goals.Lacking(found.Outcome, s.kernel.Problem.Traits().Measures != nil); lacking != nil {
+			err = &GoalsError{lacking}
+		}
+	}
+	_, failed := errors.AsType[*kernels.BaselineError](err)
+	if _, lacks := errors.AsType[*GoalsError](err); failed || lacks {
+		end := results.End{Why: results.BaselineFailed, Elapsed: s.run.Elapsed, Clock: s.clock()}
+		if jerr := s.run.Journal.End(end); jerr != nil {
+			err = errors.Join(err, jerr)
+		}
+	}
+	return found, err
 }
 
 // baselineWithin evaluates the baseline, and gives up when the wall budget is spent: a slow reference could take far longer.

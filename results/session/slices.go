@@ -16,17 +16,6 @@ import (
 	"tune/space"
 )
 
-// NewSettings returns the settings of a new run, apart from those that do not depend on what is searched: Jobs, Created, Machine,
-// Objectives and First.
-func NewSettings(version string, info kernels.Info, shape kernels.Shape, entry strategies.Strategy, seed uint64, budget search.Budget) results.Settings {
-	return results.Settings{
-		ToolVersion: version, Kernel: info.Name, KernelVersion: info.Version, Shape: shape.String(), Unit: info.Unit,
-		Strategy: entry.Name, StrategyConfig: entry.Config(), StrategyVersion: entry.Version, Seed: seed, CheckSeed: kernels.CheckSeed(seed),
-		Budget:   results.Budget{WallSeconds: budget.Wall.Seconds(), Evaluations: budget.Evaluations, Target: budget.Target},
-		Measured: !info.Exact, Function: info.Function,
-	}
-}
-
 // Progress says how far the work on several tasks is.
 type Progress struct {
 	Step    string // what is done: "searching", "measuring", "writing" and the like
@@ -150,7 +139,7 @@ func (s *Sliced) session(ctx context.Context, o Slice) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := NewSettings(o.Version, info, opened.Shape, entry, o.Seed, o.Budget)
+	settings := newSettings(o.Version, info, opened.Shape, entry, o.Seed, o.Budget)
 	if err := pin(opened, &settings, o.Pinned); err != nil {
 		return nil, err
 	}
@@ -159,5 +148,5 @@ func (s *Sliced) session(ctx context.Context, o Slice) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return one, one.Create(ctx, s.Dir, settings)
+	return one, one.Create(ctx, s.Dir)
 }
