@@ -7,10 +7,8 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
-	"tune/internal/files"
 	"tune/internal/plain"
 	"tune/kernels"
 	"tune/results"
@@ -29,19 +27,6 @@ type Side struct {
 func ReadSide(path string) (Side, error) {
 	s, err := results.ReadSchedule(path)
 	return Side{Name: path, Schedule: s, Compiler: compilerOf(filepath.Dir(path), s)}, err
-}
-
-// compilerOf returns the compiler that the files beside a schedule name; "" where they name none, or were changed.
-func compilerOf(dir string, s results.Schedule) string {
-	for _, a := range s.Artifacts {
-		if !strings.HasSuffix(a.Name, "."+buildFile) || a.Verify(dir) != nil {
-			continue
-		}
-		if text, err := files.In(dir).Read(a.Name, files.Settings); err == nil {
-			return compilerIn(text)
-		}
-	}
-	return ""
 }
 
 // CompareOptions say how Compare works.

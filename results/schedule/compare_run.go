@@ -144,8 +144,8 @@ func (x *comparing) measure(ctx context.Context) error {
 	if compare == nil {
 		return fmt.Errorf("kernel %s has nothing to measure two points with", x.Kernel)
 	}
-	final, err := compare(ctx, a.built, []kernels.Candidate{b.built}, kernels.Series{
-		Limit: cmp.Or(x.options.Limit, measureLimit), Confirm: true, Seed: x.options.Seeds[0],
+	c, machine, err := inTurns(ctx, x.Kernel, compare, a.built, b.built, kernels.Series{
+		Limit: cmp.Or(x.options.Limit, measureLimit), Seed: x.options.Seeds[0],
 		Observe: func(pair, of int) { x.observe(Comparing, pair, of) },
 	})
 	switch {
@@ -155,17 +155,27 @@ func (x *comparing) measure(ctx context.Context) error {
 		return a.fault(ctx, true, err)
 	case err != nil:
 		return fmt.Errorf("measuring A and B side by side: %w", err)
-	case len(final.Comparisons) != 1:
-		return fmt.Errorf("kernel %s: two candidates were compared, and %d comparisons came back", x.Kernel, len(final.Comparisons))
-	}
-	c := final.Comparisons[0]
-	if c.Err != nil {
+	case c.Err != nil:
 		return b.fault(ctx, true, c.Err)
 	}
 	a.side.Cost, b.side.Cost = c.Baseline, c.Cost
-	x.Ratio, x.Low, x.High, x.Pairs, x.Unverified, x.Machine = c.Ratio, c.Low, c.High, c.Pairs, c.Unverified, final.Machine
+	x.Ratio, x.Low, x.High, x.Pairs, x.Unverified, x.Machine = c.Ratio, c.Low, c.High, c.Pairs, c.Unverified, machine
 	if x.Confidence = kernels.Confirmed; within(c.Metrics) > 0 || x.Low == 0 && x.High == 0 {
 		x.Confidence = 0
 	}
 	return nil
+}
+
+// inTurns measures a candidate of a kernel in turns with a base, in a confirming series, and returns how the two compare and how quiet the
+// machine was. A base at fault is the error; a candidate at fault is in the comparison.
+func inTurns(ctx context.Context, kernel string, compare kernels.CompareFunc, base, other kernels.Candidate, s kernels.Series) (kernels.Comparison, kernels.MachineState, error) {
+	s.Confirm = true
+	final, err := compare(ctx, base, []kernels.Candidate{other}, s)
+	if err == nil && len(final.Comparisons) != 1 {
+		err = fmt.Errorf("kernel %s: two candidates were compared, and %d comparisons came back", kernel, len(final.Comparisons))
+	}
+	if err != nil {
+		return kernels.Comparison{}, kernels.MachineState{}, err
+	}
+	return final.Comparisons[0], final.Machine, nil
 }

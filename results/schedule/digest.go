@@ -25,8 +25,7 @@ type Digest struct {
 	batches []space.Batch // batches needed to tell how the run can be reproduced
 	right   int           // outcomes that could be exported
 	best    []space.Entry // the best of them, in the order of results.Ranking
-	// isSerial reports whether an outcome is of a point with one thread; these are kept separately. It is nil where all points
-	// are serial.
+	// isSerial is that of NewDigest.
 	isSerial func(space.Entry) bool
 	serial   []space.Entry // the best of those, in the same order
 }

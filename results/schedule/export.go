@@ -226,7 +226,7 @@ func (e Exporter) ready(ctx context.Context, k *kernels.Opened, run *results.Run
 		if launches && !e.Measure {
 			return &StaleError{run.Dir, errors.New("a point that is picked has to be built and checked")}
 		}
-		return e.remake(ctx, k, run, use, func(m *Maker) (Made, error) { return m.MakeOne(ctx, one) })
+		return e.remake(ctx, k, run, use, func(m *Maker) (Made, error) { return m.makeOne(ctx, one) })
 	}
 	schedule, stale := current(run.Dir, slices.Concat(ranking, serial), k.Info.Exact, k.Serial())
 	if stale == nil {
@@ -285,7 +285,7 @@ func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run
 // current returns the schedule in a run directory if it is that of the incumbent, with its files as they were exported; otherwise
 // the error says what is wrong. Where costs are measured, the final measurement may have preferred another finalist. The baseline
 // may be exported though it is none of the best points; where costs are exact, only while no point of the run is better. isSerial is
-// that of the kernel: see kernels.Opened.
+// what kernels.Opened.Serial returns.
 func current(dir string, ranking []space.Entry, exact bool, isSerial func(space.Entry) bool) (results.Schedule, error) {
 	path := filepath.Join(dir, results.ScheduleName)
 	schedule, err := results.ReadSchedule(path)

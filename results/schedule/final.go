@@ -229,8 +229,7 @@ func (m *Maker) admit(ctx context.Context, e space.Entry, seeds []uint64) (*fina
 	return &finalist{entry: e, point: point, candidate: c}, nil
 }
 
-// serialOf returns the first n entries with one thread in a ranking. isSerial is that of the kernel:
-// see kernels.Opened.
+// serialOf returns the first entries with one thread in a ranking, most of them at the most. isSerial is what kernels.Opened.Serial returns.
 func serialOf(isSerial func(space.Entry) bool, ranking []space.Entry, most int) (serial []space.Entry) {
 	if isSerial == nil {
 		return nil

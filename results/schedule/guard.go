@@ -1,14 +1,11 @@
 package schedule
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"tune/internal/plain"
@@ -21,8 +18,8 @@ import (
 // DefaultSlack is how much slower, as a share, something measured may be before a guard says so. Exact costs have none.
 const DefaultSlack = 0.02
 
-// GuardError is the probability with which a guard errs of what it has measured, in each direction.
-const GuardError = 0.01
+// GuardErrorRate is the probability with which a guard errs of what it has measured, in each direction.
+const GuardErrorRate = 0.01
 
 // GuardOptions say how Guard works.
 type GuardOptions struct {
@@ -289,17 +286,17 @@ func (x *guarding) exact(ctx context.Context, b *comparedEntrant, own bool) erro
 // Measure measures what is guarded in turns with its base until it is sure on which side of Bar the ratio is, and sets what is known
 // after that. A base that is at fault is an error.
 func (g *Guarded) Measure(ctx context.Context, compare kernels.CompareFunc, base, guarded kernels.Candidate, o GuardOptions) error {
-	if err := awaitQuiet(ctx, MeasureOptions{Wait: o.Wait, Waiting: o.Waiting}); err != nil {
+	if err := awaitQuiet(ctx, o.Wait, o.Waiting); err != nil {
 		return err
 	}
-	g.Error = GuardError / float64(max(o.Of, 1))
+	g.Error = GuardErrorRate / float64(max(o.Of, 1))
 	test := timing.Sequential{Error: g.Error}
-	began := time.Now()
-	final, err := compare(ctx, base, []kernels.Candidate{guarded}, kernels.Series{
-		Limit: cmp.Or(o.Limit, measureLimit), Confirm: true, Seed: o.Seeds[0],
+	began, limit := time.Now(), cmp.Or(o.Limit, measureLimit)
+	c, machine, err := inTurns(ctx, g.Kernel, compare, base, guarded, kernels.Series{
+		Limit: limit, Seed: o.Seeds[0],
 		Observe: func(pair, _ int) {
 			if o.Observe != nil {
-				left := max(cmp.Or(o.Limit, measureLimit)-time.Since(began), 0)
+				left := max(limit-time.Since(began), 0)
 				o.Observe(GuardProgress{Phase: Guarding, At: pair, Ratio: test.Ratio(), Bar: g.Bar, Left: left})
 			}
 		},
@@ -316,14 +313,10 @@ func (g *Guarded) Measure(ctx context.Context, compare kernels.CompareFunc, base
 		return &SideError{BaseSide, g.Against, true, err}
 	case err != nil:
 		return fmt.Errorf("measuring in turns with %s: %w", g.Against, err)
-	case len(final.Comparisons) != 1:
-		return fmt.Errorf("kernel %s: two candidates were compared, and %d comparisons came back", g.Kernel, len(final.Comparisons))
-	}
-	c := final.Comparisons[0]
-	if c.Err != nil {
+	case c.Err != nil:
 		return &SideError{guardedSide, g.Name, true, c.Err}
 	}
-	g.Machine, g.Busy = final.Machine, c.Unverified
+	g.Machine, g.Busy = machine, c.Unverified
 	if within(c.Metrics) > 0 { // the interval follows from how far runs may differ, and needs no test
 		g.Error, g.Ratio, g.Low, g.High, g.Pairs = 0, c.Ratio, c.Low, c.High, c.Pairs
 	} else {
@@ -345,33 +338,6 @@ func (g *Guarded) Measure(ctx context.Context, compare kernels.CompareFunc, base
 		}
 	}
 	return nil
-}
-
-// compilerOfBuilt returns the compiler of a candidate that was built here; "" where it has none.
-func compilerOfBuilt(c kernels.Candidate) string {
-	artifacts, err := c.Artifacts()
-	if err != nil {
-		return ""
-	}
-	for _, a := range artifacts {
-		var text bytes.Buffer
-		if strings.HasSuffix(a.Name, buildFile) && a.Write(&text) == nil {
-			return compilerIn(text.Bytes())
-		}
-	}
-	return ""
-}
-
-// buildFile is how the names of the files end that say how a program was built.
-const buildFile = "build.json"
-
-// compilerIn returns the compiler that such a file names; "" where it names none.
-func compilerIn(text []byte) string {
-	var built struct{ Compiler, Version string }
-	if json.Unmarshal(text, &built) != nil {
-		return ""
-	}
-	return cmp.Or(built.Version, built.Compiler)
 }
 
 // State returns how quiet the machine was; nil where nothing was measured.

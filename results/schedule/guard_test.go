@@ -64,7 +64,7 @@ func TestGuard(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		if g.Standing != c.want || g.Pairs > c.pairs || g.Promise != 1.98 || g.Error != GuardError || last.Phase != Guarding || last.At != g.Pairs ||
+		if g.Standing != c.want || g.Pairs > c.pairs || g.Promise != 1.98 || g.Error != GuardErrorRate || last.Phase != Guarding || last.At != g.Pairs ||
 			last.Left <= 0 || last.Left > measureLimit {
 			t.Errorf("%s: %q after %d pairs, %+v, told %+v", c.name, g.Standing, g.Pairs, g, last)
 		}
@@ -95,7 +95,7 @@ func TestGuardPromises(t *testing.T) {
 	other := guardedSchedule(r)
 	other.Name, other.Schedule.Key, other.Schedule.Point = "other.json", "n=1", []byte(`{"n":1}`)
 	g, err := Guard(t.Context(), guardedSchedule(r), &other, GuardOptions{Seeds: []uint64{1}, Of: 4})
-	if err != nil || g.Promise != 1 || g.Recorded != 0 || g.Against != "other.json" || g.Standing != Holds || g.Error != GuardError/4 {
+	if err != nil || g.Promise != 1 || g.Recorded != 0 || g.Against != "other.json" || g.Standing != Holds || g.Error != GuardErrorRate/4 {
 		t.Errorf("against another: %+v, %v", g, err)
 	}
 	if g, err := Guard(t.Context(), other, nil, GuardOptions{Seeds: []uint64{1}}); err != nil || !g.Itself || g.Standing != Holds || g.Pairs != 0 {

@@ -6,6 +6,7 @@
 //	Verify   rebuilds a schedule and checks it on fresh inputs
 //	Measure  holds the final measurement of a run again
 //	Compare  tells in what two schedules differ, and measures them in turns
+//	Guard    finds out whether a schedule still is as fast as it was
 package schedule
 
 import (
@@ -22,7 +23,7 @@ import (
 	"tune/space"
 )
 
-// Maker makes the schedule of a run. Set its fields before Make; Limit, Until, Hurry, Serial, Budget and Progress are optional.
+// Maker makes the schedule of a run. Set its fields before Make. Those from Serial on are optional.
 type Maker struct {
 	Kernel      *kernels.Opened
 	Settings    results.Settings

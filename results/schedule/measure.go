@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type MeasureOptions struct {
 	Machine *results.Machine
 	// Waiting is called now and then during the wait, with the reason and the time that is left. It may be nil.
 	Waiting func(why string, left time.Duration)
-	// Measuring is as in Options.
+	// Measuring is called before each pair of the measurement; it may be nil.
 	Measuring func(kernels.ContestProgress)
 }
 
@@ -88,7 +89,7 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 	if len(ranking) == 0 {
 		return nil, fmt.Errorf("%s: %w", dir, ErrNoValid)
 	}
-	if err := awaitQuiet(ctx, o); err != nil {
+	if err := awaitQuiet(ctx, o.Wait, o.Waiting); err != nil {
 		return nil, err
 	}
 	measured = &Measured{Settings: run.Settings, Told: run.Outcomes, Elapsed: space.Duration(run.Elapsed), Checking: k.Problem.Traits().Checking}
@@ -119,11 +120,8 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 	defer os.RemoveAll(staging)
 	maker := Maker{
 		Kernel: k, Settings: run.Settings, ToolVersion: toolVersion, Run: dir, Dir: staging, Baseline: measured.Baseline, Told: run.Outcomes,
-		Elapsed: func() time.Duration { return measured.Elapsed }, Limit: o.Limit, Progress: o.Measuring,
+		Elapsed: func() time.Duration { return measured.Elapsed }, Limit: cmp.Or(max(o.Limit, 0), measureLimit), Progress: o.Measuring,
 		Machine: o.Machine, By: run.Settings.For,
-	}
-	if maker.Limit <= 0 {
-		maker.Limit = measureLimit
 	}
 	if maker.Serial, err = BestSerial(k, history); err != nil {
 		return nil, err
@@ -140,14 +138,11 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var keep error
 	if oldErr == nil && measured.Schedule.Verdict == space.Unverified && old.Verdict != space.Unverified && old.Verdict != "" {
-		measured.Schedule, keep = &old, &UnverifiedError{old.Verdict}
+		measured.Schedule, measured.Baseline = &old, old.Baseline
+		return measured, &UnverifiedError{old.Verdict}
 	}
 	measured.Baseline = measured.Schedule.Baseline
-	if keep != nil {
-		return measured, keep
-	}
 	if err := results.MoveSchedule(staging, dir); err != nil {
 		return measured, err
 	}
@@ -160,12 +155,13 @@ const (
 	quietApart = 200 * time.Millisecond
 )
 
-// awaitQuiet waits until the machine is idle, for as long as the options allow.
-func awaitQuiet(ctx context.Context, o MeasureOptions) error {
-	if o.Wait <= 0 {
+// awaitQuiet waits until the machine is idle, for the given time at most; 0 does not wait. waiting is as in MeasureOptions. Where the machine
+// stays busy, the error is a *BusyError.
+func awaitQuiet(ctx context.Context, wait time.Duration, waiting func(why string, left time.Duration)) error {
+	if wait <= 0 {
 		return nil
 	}
-	deadline := time.Now().Add(o.Wait)
+	deadline := time.Now().Add(wait)
 	why, quiet, told := "", 0, time.Time{}
 	for {
 		before := timing.ReadLoad()
@@ -194,11 +190,11 @@ func awaitQuiet(ctx context.Context, o MeasureOptions) error {
 		}
 		now := time.Now()
 		if now.After(deadline) {
-			return &BusyError{o.Wait, why}
+			return &BusyError{wait, why}
 		}
-		if o.Waiting != nil && quiet == 0 && now.Sub(told) >= time.Second {
+		if waiting != nil && quiet == 0 && now.Sub(told) >= time.Second {
 			told = now
-			o.Waiting(why, deadline.Sub(now))
+			waiting(why, deadline.Sub(now))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -44,10 +45,10 @@ func (e Exporter) picked(run *results.Run, h results.History) (space.Entry, erro
 	return one, nil
 }
 
-// MakeOne exports one entry of a run, whatever is faster: it is built, checked on fresh inputs and, where costs are measured, measured
+// makeOne exports one entry of a run, whatever is faster: it is built, checked on fresh inputs and, where costs are measured, measured
 // beside the baseline. Where it is not proven to be faster than that, its verdict is that of exact costs, or space.Unverified. One that
 // fails is an error with a *kernels.Rejection.
-func (m *Maker) MakeOne(ctx context.Context, e space.Entry) (Made, error) {
+func (m *Maker) makeOne(ctx context.Context, e space.Entry) (Made, error) {
 	m.made, m.series = Made{}, nil
 	seeds := kernels.ExportSeeds(m.Settings.Seed)
 	point, err := m.Kernel.Problem.Space().Parse(e.Key)
@@ -85,26 +86,20 @@ func (m *Maker) beside(ctx context.Context, compare kernels.CompareFunc, key str
 	if err != nil {
 		return nil, fmt.Errorf("%s: %v", kernels.BaselineName(preset.Name), err)
 	}
-	final, err := compare(ctx, baseline, []kernels.Candidate{c}, kernels.Series{
-		Limit: m.patience(), Confirm: true, Seed: kernels.Derive(m.Settings.Seed, "picked"),
+	found, machine, err := inTurns(ctx, m.Kernel.Info.Name, compare, baseline, c, kernels.Series{
+		Limit: m.patience(), Seed: kernels.Derive(m.Settings.Seed, "picked"),
 		Observe: func(pair, of int) {
 			if m.Progress != nil {
 				m.Progress(kernels.ContestProgress{Finalists: 1, Confirming: true, Pair: pair, Of: of})
 			}
 		},
 	})
-	if err == nil && len(final.Comparisons) != 1 {
-		err = fmt.Errorf("kernel %s: two candidates were compared, and %d comparisons came back", m.Kernel.Info.Name, len(final.Comparisons))
-	}
-	if err == nil {
-		err = final.Comparisons[0].Err
-	}
-	if err != nil {
+	if err = cmp.Or(err, found.Err); err != nil {
 		return nil, err
 	}
-	m.series = &results.Final{Confirmed: []results.Compared{confirmed(key, final.Comparisons[0])}}
-	out := &measured{verdict: space.Unverified, comparison: final.Comparisons[0], machine: final.Machine}
-	if out.comparison.Faster() {
+	m.series = &results.Final{Confirmed: []results.Compared{confirmed(key, found)}}
+	out := &measured{verdict: space.Unverified, comparison: found, machine: machine}
+	if found.Faster() {
 		out.verdict = space.Faster
 	}
 	return out, nil

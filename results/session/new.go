@@ -46,8 +46,8 @@ func (r NewRun) entry() (strategies.Strategy, error) {
 	return strategies.Parse(cmp.Or(r.Strategy, strategies.For(r.Objectives, r.Kernel.Info().Strategy)))
 }
 
-// newSettings returns the settings of a new run, apart from those that do not depend on what is searched: Jobs, Created, Machine,
-// Objectives and First.
+// newSettings returns those settings of a new run that follow from its kernel, strategy, seed and budget. The caller sets those that it was
+// asked for, and Session.Create those that the kernel decides.
 func newSettings(version string, info kernels.Info, shape kernels.Shape, entry strategies.Strategy, seed uint64, budget search.Budget) results.Settings {
 	return results.Settings{
 		ToolVersion: version, Kernel: info.Name, KernelVersion: info.Version, Shape: shape.String(), Unit: info.Unit,

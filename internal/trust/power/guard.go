@@ -41,7 +41,7 @@ type guardCase struct {
 }
 
 var guardCases = []guardCase{
-	{"alike", "the same code", 0, schedule.GuardError, false},
+	{"alike", "the same code", 0, schedule.GuardErrorRate, false},
 	{"more", "3 % more work", 30, 0.95, true},
 }
 
