@@ -455,23 +455,35 @@ type Listing struct {
 // settings cannot be read last. A directory that does not exist holds no runs. Of a long journal List reads only the part after
 // the summary file, so that damage before that part is found only when the run itself is read.
 func List(root string) ([]Listing, error) {
-	entries, err := os.ReadDir(root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	dirs, err := RunsIn(root)
 	if err != nil {
 		return nil, err
 	}
 	var list []Listing
+	for _, dir := range dirs {
+		list = append(list, Describe(dir))
+	}
+	slices.SortFunc(list, NewestFirst)
+	return list, nil
+}
+
+// NewestFirst orders a list of runs as List does.
+func NewestFirst(a, b Listing) int {
+	return cmp.Or(b.Settings.Created.Compare(a.Settings.Created), cmp.Compare(a.Dir, b.Dir))
+}
+
+// RunsIn returns the run directories in a folder. A folder that does not exist has none.
+func RunsIn(folder string) (dirs []string, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	for _, e := range entries {
-		if dir := filepath.Join(root, e.Name()); IsRun(dir) {
-			list = append(list, Describe(dir))
+		if dir := filepath.Join(folder, e.Name()); IsRun(dir) {
+			dirs = append(dirs, dir)
 		}
 	}
-	slices.SortFunc(list, func(a, b Listing) int {
-		return cmp.Or(b.Settings.Created.Compare(a.Settings.Created), cmp.Compare(a.Dir, b.Dir))
-	})
-	return list, nil
+	return dirs, nil
 }
 
 // Folders are the folders of runs in a directory: the directory itself, its folder of runs, and those of a library of kernels, which keeps

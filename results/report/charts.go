@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -24,16 +25,10 @@ const (
 // trace draws all outcomes over their number or over time: the right ones at their costs, the best so far as a line, the others below the
 // axis by their status. Marks that would be on top of each other are drawn once, and there are at most the given number.
 func (r *Run) trace(overTime bool, most int) template.HTML {
-	var costs []float64
-	lanes := r.lanes()
-	for i := range r.Table.Rows {
-		if row := &r.Table.Rows[i]; row.Counts() {
-			costs = append(costs, row.Cost)
-		}
-	}
 	if len(r.Table.Rows) == 0 {
 		return ""
 	}
+	costs, lanes := r.rightCosts(), r.lanes()
 	name, of := "costs over evaluations", func(row *insight.Row) float64 { return float64(row.Number + 1) }
 	label := "evaluation"
 	if overTime {
@@ -110,16 +105,11 @@ func (r *Run) steps(d *drawing, overTime bool, at func(*insight.Row) (float64, f
 	if len(best) == 0 {
 		return
 	}
-	var path strings.Builder
-	for i, row := range best {
-		px, py := at(row)
-		if i == 0 {
-			fmt.Fprintf(&path, "M%s %s", number(px), number(py))
-			continue
-		}
-		fmt.Fprintf(&path, "H%sV%s", number(px), number(py))
+	var path stairs
+	for _, row := range best {
+		path.to(at(row))
 	}
-	fmt.Fprintf(&d.b, `<path class="best" d="%sH%s"/>`, path.String(), number(end))
+	fmt.Fprintf(&d.b, `<path class="best" d="%sH%s"/>`, path.text.String(), number(end))
 	for _, row := range best[max(len(best)-200, 0):] {
 		px, py := at(row)
 		d.dot("step", px, py, 3, fmt.Sprintf("best so far: #%d %s after %s: %s", row.Number, r.Unit.Words(row.Cost), r.after(row.Elapsed), plain.Clip(r.Table.Key(row), 200)))
@@ -135,15 +125,7 @@ func (r *Run) improvements(overTime bool) (out []*insight.Row) {
 		}
 	}
 	if overTime {
-		slices.SortStableFunc(rows, func(a, b *insight.Row) int {
-			switch {
-			case a.Elapsed < b.Elapsed:
-				return -1
-			case a.Elapsed > b.Elapsed:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(rows, func(a, b *insight.Row) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
 	}
 	for _, row := range rows {
 		if len(out) == 0 || row.Cost < out[len(out)-1].Cost {
@@ -163,14 +145,19 @@ func (r *Run) lanes() (out []space.Status) {
 	return out
 }
 
-// distribution draws how many outcomes have which cost.
-func (r *Run) distribution() template.HTML {
-	var costs []float64
+// rightCosts are the costs of the rows that count.
+func (r *Run) rightCosts() (costs []float64) {
 	for i := range r.Table.Rows {
 		if row := &r.Table.Rows[i]; row.Counts() {
 			costs = append(costs, row.Cost)
 		}
 	}
+	return costs
+}
+
+// distribution draws how many outcomes have which cost.
+func (r *Run) distribution() template.HTML {
+	costs := r.rightCosts()
 	if len(costs) < 2 {
 		return ""
 	}
@@ -444,17 +431,12 @@ func overlay(runs []*Run) template.HTML {
 	d.horizontal(x, height-bottom)
 	for k, r := range runs {
 		class := fmt.Sprintf("best c%d", k%8)
-		var path strings.Builder
-		for i, row := range r.improvements(false) {
-			px, py := x.at(float64(row.Number+1)), y.at(shown(row.Cost))
-			if i == 0 {
-				fmt.Fprintf(&path, "M%s %s", number(px), number(py))
-			} else {
-				fmt.Fprintf(&path, "H%sV%s", number(px), number(py))
-			}
+		var path stairs
+		for _, row := range r.improvements(false) {
+			path.to(x.at(float64(row.Number+1)), y.at(shown(row.Cost)))
 		}
-		if path.Len() > 0 {
-			fmt.Fprintf(&d.b, `<path class="%s" d="%sH%s"><title>%s</title></path>`, class, path.String(), number(x.at(float64(r.Table.Seen))), text(r.Name))
+		if path.text.Len() > 0 {
+			fmt.Fprintf(&d.b, `<path class="%s" d="%sH%s"><title>%s</title></path>`, class, path.text.String(), number(x.at(float64(r.Table.Seen))), text(r.Name))
 		}
 		at := height + laneHeight*1.4*(float64(k)+0.5)
 		d.line(class, left, at, left+24, at)

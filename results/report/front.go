@@ -169,16 +169,11 @@ func (f *Front) drawOne(unit space.Unit, k, most int) template.HTML {
 	}
 	points := f.Points[:min(len(f.Points), most)]
 	if len(f.goals) == 2 { // the line of what is known to be reached
-		var path strings.Builder
-		for i, p := range points {
-			px, py := number(x.at(shown(p.Values[0]))), number(y.at(p.Values[k]))
-			if i == 0 {
-				fmt.Fprintf(&path, "M%s %s", px, py)
-				continue
-			}
-			fmt.Fprintf(&path, "H%sV%s", px, py)
+		var path stairs
+		for _, p := range points {
+			path.to(x.at(shown(p.Values[0])), y.at(p.Values[k]))
 		}
-		fmt.Fprintf(&d.b, `<path class="best" d="%s"/>`, path.String())
+		fmt.Fprintf(&d.b, `<path class="best" d="%s"/>`, path.text.String())
 	}
 	for _, p := range points {
 		d.dot("step", x.at(shown(p.Values[0])), y.at(p.Values[k]), 3.5, title(p.Number, p.Values)+": "+plain.Clip(p.Key, 200))

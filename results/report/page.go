@@ -137,11 +137,11 @@ func (r *Run) Spent() string { return r.after(r.Elapsed) }
 func (r *Run) Words(cost float64) string { return r.Unit.Words(cost) }
 
 // Interval writes a confidence interval of a ratio; "" for none.
-func Interval(low *[2]float64) string {
-	if low == nil {
+func Interval(of *[2]float64) string {
+	if of == nil {
 		return ""
 	}
-	return fmt.Sprintf("%.3f to %.3f", low[0], low[1])
+	return fmt.Sprintf("%.3f to %.3f", of[0], of[1])
 }
 
 // Finalist is a row of the comparison at the end of a run.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -104,14 +103,14 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 			_, _ = w.Write([]byte(asset(name))) // a client that has gone needs no answer
 		})
 	}
-	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) { s.page(w, r, watched{}) })
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { s.page(w, watched{}) })
 	mux.HandleFunc("/run", func(w http.ResponseWriter, r *http.Request) {
 		at := watchedOf(r)
 		if len(at.ids) == 0 {
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 			return
 		}
-		s.page(w, r, at)
+		s.page(w, at)
 	})
 	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) { s.events(ctx, w, r, watchedOf(r)) })
 	return s.guarded(mux)
@@ -195,17 +194,6 @@ func idOf(dir string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// runsIn are the directories in a folder that have the files of a run. A folder that is not there may come later.
-func runsIn(folder string) (dirs []string) {
-	entries, _ := os.ReadDir(folder)
-	for _, e := range entries {
-		if at := filepath.Join(folder, e.Name()); results.IsRun(at) {
-			dirs = append(dirs, at)
-		}
-	}
-	return dirs
-}
-
 // list describes the runs, the newest first, and says how many older ones it leaves out.
 func (s *Server) list() (newest []results.Listing, left int) {
 	var dirs []string
@@ -215,7 +203,8 @@ func (s *Server) list() (newest []results.Listing, left int) {
 			continue
 		}
 		for _, folder := range results.Folders(dir) {
-			dirs = append(dirs, runsIn(folder)...)
+			inside, _ := results.RunsIn(folder) // one that cannot be read has nothing to show
+			dirs = append(dirs, inside...)
 		}
 	}
 	s.mu.Lock()
@@ -233,9 +222,7 @@ func (s *Server) list() (newest []results.Listing, left int) {
 		out = append(out, l.about)
 	}
 	s.known = known
-	slices.SortStableFunc(out, func(a, b results.Listing) int {
-		return cmp.Or(b.Settings.Created.Compare(a.Settings.Created), cmp.Compare(a.Dir, b.Dir))
-	})
+	slices.SortStableFunc(out, results.NewestFirst)
 	n := min(len(out), mostListed)
 	return out[:n], len(out) - n
 }
@@ -290,36 +277,49 @@ func Age(d time.Duration) string {
 }
 
 // content is the part of a page that changes.
-func (s *Server) content(at watched) (html string, title string) {
+func (s *Server) content(at watched) (html, title string) {
 	var out bytes.Buffer
-	list, left := s.list()
+	var err error
 	if len(at.ids) == 0 {
-		listed := struct {
-			Rows []row
-			Left int
-		}{Left: left}
-		for _, l := range list {
-			listed.Rows = append(listed.Rows, rowOf(l, time.Now()))
-		}
-		if err := templates().ExecuteTemplate(&out, "list", listed); err != nil {
-			return "<p>this page cannot be shown</p>", "tune"
-		}
-		if now := s.workersNow(); now != nil {
-			if err := templates().ExecuteTemplate(&out, "workers", now); err != nil {
-				return "<p>this page cannot be shown</p>", "tune"
-			}
-		}
-		return out.String(), "tune: runs"
+		title, err = s.writeList(&out)
+	} else {
+		title, err = s.writeRuns(&out, at)
 	}
+	if err != nil {
+		return "<p>this page cannot be shown</p>", "tune"
+	}
+	return out.String(), title
+}
+
+// writeList writes the list of runs, and of workers, and returns the title of the page.
+func (s *Server) writeList(out *bytes.Buffer) (title string, err error) {
+	list, left := s.list()
+	rows := struct {
+		Rows []row
+		Left int
+	}{Left: left}
+	for _, l := range list {
+		rows.Rows = append(rows.Rows, rowOf(l, time.Now()))
+	}
+	err = templates().ExecuteTemplate(out, "list", rows)
+	if now := s.workersNow(); now != nil && err == nil {
+		err = templates().ExecuteTemplate(out, "workers", now)
+	}
+	return "tune: runs", err
+}
+
+// writeRuns writes the runs that a page shows side by side, and returns its title.
+func (s *Server) writeRuns(out *bytes.Buffer, at watched) (title string, err error) {
+	list, _ := s.list()
 	page := Page{Version: s.Version}
 	var views []view
 	if left := len(at.asked) - len(at.ids); left > 0 {
-		fmt.Fprintf(&out, `<p class="problem">At most %d runs are shown side by side: %d more are left out.</p>`, mostBeside, left)
+		fmt.Fprintf(out, `<p class="problem">At most %d runs are shown side by side: %d more are left out.</p>`, mostBeside, left)
 	}
 	for i, id := range at.ids {
 		k := slices.IndexFunc(list, func(l results.Listing) bool { return idOf(l.Dir) == id })
 		if k < 0 {
-			fmt.Fprint(&out, `<p class="problem">This run is not there any more.</p>`)
+			fmt.Fprint(out, `<p class="problem">This run is not there any more.</p>`)
 			continue
 		}
 		o := s.Options
@@ -331,17 +331,17 @@ func (s *Server) content(at watched) (html string, title string) {
 		views = append(views, viewOf(r, fmt.Sprintf("run%d", i+1), len(at.ids)))
 	}
 	d := document{Page: page, Views: views, Overlay: page.overlay()}
-	if err := templates().ExecuteTemplate(&out, "beside", d); err != nil {
-		return "<p>this page cannot be shown</p>", "tune"
+	if err := templates().ExecuteTemplate(out, "beside", d); err != nil {
+		return "", err
 	}
 	if len(page.Runs) == 0 {
-		return out.String(), "tune: no run"
+		return "tune: no run", nil
 	}
-	return out.String(), page.title()
+	return page.title(), nil
 }
 
 // page writes a whole page.
-func (s *Server) page(w http.ResponseWriter, _ *http.Request, at watched) {
+func (s *Server) page(w http.ResponseWriter, at watched) {
 	html, title := s.content(at)
 	var out bytes.Buffer
 	err := templates().ExecuteTemplate(&out, "live", struct {

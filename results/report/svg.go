@@ -87,6 +87,18 @@ func (d *drawing) label(class, anchor string, x, y float64, s string) {
 	fmt.Fprintf(&d.b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, number(x), number(y), text(s))
 }
 
+// stairs is the path of a line that goes from point to point, first sideways and then up or down.
+type stairs struct{ text strings.Builder }
+
+// to goes on to a point; the line begins at the first one.
+func (s *stairs) to(x, y float64) {
+	form := "H%sV%s"
+	if s.text.Len() == 0 {
+		form = "M%s %s"
+	}
+	fmt.Fprintf(&s.text, form, number(x), number(y))
+}
+
 // axis maps values to coordinates.
 type axis struct {
 	low, high float64
