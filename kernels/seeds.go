@@ -1,9 +1,18 @@
 package kernels
 
 import (
+	crand "crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 )
+
+// FreshSeed returns a seed that nobody can predict.
+func FreshSeed() uint64 {
+	var seed [8]byte
+	crand.Read(seed[:]) // it never fails
+	return binary.LittleEndian.Uint64(seed[:])
+}
 
 // Derive returns a seed for one purpose of a run, so that no two purposes share random numbers.
 func Derive(seed uint64, purpose string) uint64 {

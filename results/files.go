@@ -69,7 +69,8 @@ func encodeJSON(v any) ([]byte, error) {
 }
 
 // readJSON reads a JSON file that has a "format" field into v. Another format, an unknown field, one that is there twice or in
-// another case, a value of the wrong type and text after the value are errors that name the file and the field. A file of more than limit bytes is not read.
+// another case, a value of the wrong type and text after the value are errors that name the file and the field. A file of more than
+// limit bytes is not read.
 func readJSON(path string, format int, limit int64, v any) error {
 	// The directory may be from elsewhere, and a link in it must not lead out of it.
 	data, err := files.In(filepath.Dir(path)).Read(filepath.Base(path), limit)

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"bytes"
 	"context"
 
 	"tune/kernels/native/worker"
@@ -24,6 +23,11 @@ func (h *Host) Call(ctx context.Context, s Source, one Case) ([][]byte, error) {
 		return nil, err
 	}
 	defer w.Close()
+	return callOnce(ctx, w, so, one)
+}
+
+// callOnce loads an object in a worker, calls it once on a case, and returns copies of the buffers after the call.
+func callOnce(ctx context.Context, w runner, so string, one Case) ([][]byte, error) {
 	if err := mapCase(w, one); err != nil {
 		return nil, err
 	}
@@ -33,11 +37,7 @@ func (h *Host) Call(ctx context.Context, s Source, one Case) ([][]byte, error) {
 	if err := w.Call(ctx, one.Dims); err != nil {
 		return nil, err
 	}
-	out := w.Outputs()
-	for i, b := range out {
-		out[i] = bytes.Clone(b)
-	}
-	return out, nil
+	return cloneAll(w.Outputs()), nil
 }
 
 // owned is a worker in whose process only one object has run, and has ended.

@@ -233,21 +233,9 @@ func (p *Problem) Outputs(ctx context.Context, point space.Point, one Case) ([][
 	}
 	c := built.(*candidate)
 	var out [][]byte
-	err = p.host.check(ctx, c.threads(), p.limits, c.companyOfChecks(), func(w runner) error {
-		out = nil
-		if err := mapCase(w, one); err != nil {
-			return err
-		}
-		if err := w.Load(c.so); err != nil {
-			return err
-		}
-		if err := w.Call(ctx, one.Dims); err != nil {
-			return err
-		}
-		for _, b := range w.Outputs() {
-			out = append(out, bytes.Clone(b))
-		}
-		return nil
+	err = p.host.check(ctx, c.threads(), p.limits, c.companyOfChecks(), func(w runner) (err error) {
+		out, err = callOnce(ctx, w, c.so, one)
+		return err
 	})
 	return out, err
 }

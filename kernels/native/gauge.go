@@ -174,16 +174,13 @@ func (h *Host) newGauge(ctx context.Context, o worker.Options) (*meter, error) {
 
 // supportedProbes returns a mask of the probes that the processor can run.
 func supportedProbes(ctx context.Context, w runner, so string) (uint32, error) {
-	if err := mapCase(w, probeCase); err != nil {
+	of := probeCase
+	of.Dims = []int64{probeSupported, 0}
+	out, err := callOnce(ctx, w, so, of)
+	if err != nil {
 		return 0, err
 	}
-	if err := w.Load(so); err != nil {
-		return 0, err
-	}
-	if err := w.Call(ctx, []int64{probeSupported, 0}); err != nil {
-		return 0, err
-	}
-	return binary.NativeEndian.Uint32(w.Outputs()[0]), nil
+	return binary.NativeEndian.Uint32(out[0]), nil
 }
 
 // Pace returns how many seconds this machine takes for a call of a loop of fixed work, in its good moments. It tells machines with the

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -99,11 +100,7 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 		return Library{}, errors.New("build.json does not say how the kernel is called: it was exported by an earlier version; 'tune resume' writes it again")
 	}
 	l := Library{HeaderName: name + ".h", SourceName: name + strings.TrimPrefix(programName(h.Lang), "kernel")}
-	compiler := h.Compiler
-	if compiler == "" {
-		compiler = "cc"
-	}
-	l.Command = cc.ObjectCommand(compiler, h.Flags, l.SourceName, name+".o")
+	l.Command = cc.ObjectCommand(cmp.Or(h.Compiler, "cc"), h.Flags, l.SourceName, name+".o")
 	fill := libraryText{
 		Name: name, Guard: strings.ToUpper(name) + "_H", Header: l.HeaderName, About: strings.ReplaceAll(about, "*/", "* /"),
 		Point: strings.ReplaceAll(h.Point, "*/", "* /"), Threads: h.Threads, CPlusPlus: h.Lang == "c++",

@@ -43,7 +43,7 @@ func (p *Peaks) rate(u Unit) *float64 {
 //go:embed probe/peak.c
 var peakText string
 
-// The probes of probe/peak.c, and the operations of one of their iterations.
+// The probes of probe/peak.c that measure no rate.
 const (
 	probeSupported = -1 // writes a mask of the probes that this processor can run
 	probeIssue     = 0  // a fixed number of independent additions
@@ -85,13 +85,20 @@ const (
 
 // Peak measures the peak rates of the core that times, once for a host.
 func (h *Host) Peak(ctx context.Context) (Peaks, error) {
-	h.mu.Lock()
-	known := h.peak
-	h.mu.Unlock()
-	if known != nil {
-		return *known, nil
+	if known, all := h.knownPeaks(); all {
+		return known, nil
 	}
 	return h.peakAgain(ctx)
+}
+
+// knownPeaks returns the highest rates that are known, and whether all have been measured.
+func (h *Host) knownPeaks() (known Peaks, all bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.peak != nil {
+		return *h.peak, true
+	}
+	return h.glimpse, false
 }
 
 // peakAgain measures the peak rates once more, and returns the highest ever seen: on a shared machine the core may be slow at the
@@ -117,12 +124,7 @@ func (h *Host) peakAgain(ctx context.Context) (Peaks, error) {
 // peakFor returns peak rates for which enough is true, or all of them where it is true of none. Rates only rise when more is measured,
 // and so does what they are enough for: a few samples of the fastest probes usually are.
 func (h *Host) peakFor(ctx context.Context, enough func(Peaks) bool) (Peaks, error) {
-	h.mu.Lock()
-	known, all := h.glimpse, h.peak != nil
-	if all {
-		known = *h.peak
-	}
-	h.mu.Unlock()
+	known, all := h.knownPeaks()
 	if all || enough(known) {
 		return known, nil
 	}
@@ -155,12 +157,7 @@ func (h *Host) peakFor(ctx context.Context, enough func(Peaks) bool) (Peaks, err
 // probePeaks calls f with the rates that are known, to raise them, and a worker that has the probes. It is that of the gauge: no candidate
 // runs there. mask has the probes that the processor can run.
 func (h *Host) probePeaks(ctx context.Context, f func(peaks *Peaks, w runner, mask uint32) error) (Peaks, error) {
-	h.mu.Lock()
-	peaks := h.glimpse
-	if h.peak != nil {
-		peaks = *h.peak
-	}
-	h.mu.Unlock()
+	peaks, _ := h.knownPeaks()
 	err := h.timed(ctx, 1, worker.Limits{}, func(o worker.Options) error {
 		if err := h.startGauge(ctx, o); err != nil {
 			return err

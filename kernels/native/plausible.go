@@ -48,7 +48,7 @@ func (c *candidate) plausible(ctx context.Context, cost float64) error {
 		r := p.leastAt(peaks, c.threads())
 		if try == peakTries {
 			return kernels.Reject(space.Invalid, "implausible: a call takes %.3g ns, and %s takes %.3g ns at least on this machine; where the file's work is not done by every call, say trusted: fast",
-				cost*1e9, r.why, r.seconds*1e9)
+				cost*nanoseconds, r.why, r.seconds*nanoseconds)
 		}
 		peaks, err = p.host.peakAgain(ctx)
 	}

@@ -92,22 +92,25 @@ const (
 	mostMemory  = 512 << 20
 )
 
-// levelBytes returns the size of a buffer for each level, the nearest first. L1 has a probe of its own for reading.
-func levelBytes(c cpu.Caches) []struct {
+// streamUnit is what the sizes of the buffers of streams are multiples of, in bytes: the loops take whole pages, in up to four runs and two
+// halves.
+const streamUnit = 16 << 10
+
+// levelSize is the size in bytes of a buffer that is in a level.
+type levelSize struct {
 	level string
 	bytes int
-} {
-	type size = struct {
-		level string
-		bytes int
-	}
-	const whole = 16 << 10 // The loops take whole pages, in up to four runs and two halves.
-	sizes := []size{{levelL1, max(c.L1/2/whole, 1) * whole}, {levelL2, max(c.L2/2/whole, 1) * whole}}
+}
+
+// levelSizes returns the size of a buffer for each level, the nearest first. L1 has a probe of its own for reading.
+func levelSizes(c cpu.Caches) []levelSize {
+	units := func(bytes int) int { return max(bytes/streamUnit, 1) * streamUnit }
+	sizes := []levelSize{{levelL1, units(c.L1 / 2)}, {levelL2, units(c.L2 / 2)}}
 	if c.L3 > 2*c.L2 {
 		// A shared cache may be much larger than what one of many users finds of it.
-		sizes = append(sizes, size{levelL3, min(max(c.L3/4, 2*c.L2), 16<<20)})
+		sizes = append(sizes, levelSize{levelL3, min(max(c.L3/4, 2*c.L2), 16<<20)})
 	}
-	return append(sizes, size{levelMemory, memoryBytes(c)})
+	return append(sizes, levelSize{levelMemory, memoryBytes(c)})
 }
 
 func memoryBytes(c cpu.Caches) int { return min(max(4*max(c.L2, c.L3), leastMemory), mostMemory) }
@@ -190,7 +193,7 @@ func (h *Host) measureRoofs(ctx context.Context, roofs *Roofs, observe func(done
 	if err != nil {
 		return err
 	}
-	levels := levelBytes(cpu.CacheSizes())
+	levels := levelSizes(cpu.CacheSizes())
 	done, total := 0, len(rateProbes)+len(levels)*len(streams)
 	next := func() {
 		if done++; observe != nil {
@@ -309,11 +312,10 @@ func (p *Problem) yardstick(ctx context.Context) (*yardstick, error) {
 	if !ok || bytes == 0 || p.work.Bytes/roof.Rate <= seconds {
 		return arithmetic, nil
 	}
-	const most, whole = mostMemory, 16 << 10 // as in levelBytes
 	if level == levelL1 {
 		bytes = min(bytes, caches.L1/2) // Half of it, or some of what the loop reads is elsewhere.
 	}
-	bytes = min(max(bytes/whole*whole, whole), most)
+	bytes = min(max(bytes/streamUnit*streamUnit, streamUnit), mostMemory)
 	probe := roof.Probe
 	if probe < streams[0].id {
 		probe = streams[0].id // as L1 is read

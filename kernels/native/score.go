@@ -2,8 +2,6 @@ package native
 
 import (
 	"context"
-	crand "crypto/rand"
-	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -62,15 +60,8 @@ type meter struct {
 func newMeterOf(w runner) *meter {
 	return &meter{
 		w: w, threads: 1, uses: 1, calls: 1, length: timing.SampleSeconds, variants: &variants{cases: []Case{probeCase}},
-		rng: rand.New(rand.NewPCG(unpredictable(), unpredictable())),
+		rng: rand.New(rand.NewPCG(kernels.FreshSeed(), kernels.FreshSeed())),
 	}
-}
-
-// unpredictable returns a seed that nobody can predict.
-func unpredictable() uint64 {
-	var seed [8]byte
-	crand.Read(seed[:]) // it never fails
-	return binary.LittleEndian.Uint64(seed[:])
 }
 
 // metering says how a candidate is timed.
@@ -868,7 +859,7 @@ func (p *Problem) score(e estimate, threads int) kernels.Score {
 		metrics = append(metrics, space.Metric{Name: space.MetricGBS, Value: p.work.Bytes / e.Cost / 1e9})
 	}
 	slices.SortFunc(metrics, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
-	return kernels.Score{Cost: e.Cost * 1e9, Metrics: metrics}
+	return kernels.Score{Cost: e.Cost * nanoseconds, Metrics: metrics}
 }
 
 // rateName returns the name of the metric of a rate: "gflops" for "GFLOP/s", "gops" for "GOP/s".

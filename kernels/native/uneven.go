@@ -32,14 +32,7 @@ const (
 
 // uneven reports whether a few samples of a request took most of its time.
 func (m *meter) uneven(t worker.Timing) bool {
-	return m.c != nil && m.threads == 1 && len(t.Seconds) >= leastUneven && mean(t.Seconds) > unevenTimes*timing.Median(t.Seconds)
-}
-
-func mean(list []float64) (sum float64) {
-	for _, x := range list {
-		sum += x / float64(len(list))
-	}
-	return sum
+	return m.c != nil && m.threads == 1 && len(t.Seconds) >= leastUneven && timing.Mean(t.Seconds) > unevenTimes*timing.Median(t.Seconds)
 }
 
 // noteLevel adds the samples of a request to the mean by which a search levels.
@@ -62,7 +55,7 @@ func (m *meter) levelOut(ctx context.Context, t worker.Timing, clock worker.Cloc
 		m.c.noteUneven()
 	}
 	if m.level {
-		least := mean(t.Seconds)
+		least := timing.Mean(t.Seconds)
 		if !m.strict { // in a comparison the mean of all turns of a round counts
 			m.noteLevel(t)
 			least = m.spent / m.made

@@ -88,7 +88,7 @@ func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*vari
 	vc.mu.Lock()
 	defer vc.mu.Unlock()
 	if vc.seed == 0 {
-		vc.seed = unpredictable()
+		vc.seed = kernels.FreshSeed()
 	}
 	variant := func(seed uint64) (Case, error) {
 		cases, err := p.cases.of(ctx, p.spec, c.point, seed)
@@ -220,12 +220,10 @@ func newVariants(seed uint64, variant func(seed uint64) (Case, error), draw func
 		if len(v.cases) > 0 && !slices.Equal(one.Buffers, v.cases[0].Buffers) {
 			return nil, errors.New("native: the buffers of the asked case depend on the seed")
 		}
-		size := 0
 		for i, in := range one.Inputs {
-			size += len(in)
 			v.differ = v.differ || len(inputs) > 0 && !slices.Equal(in, inputs[0][i])
 		}
-		if size > 0 && size <= smallVariants {
+		if size := totalBytes(one.Inputs); size > 0 && size <= smallVariants {
 			n = manyVariants
 		}
 		inputs = append(inputs, one.Inputs)
@@ -238,10 +236,7 @@ func newVariants(seed uint64, variant func(seed uint64) (Case, error), draw func
 	if !v.differ {
 		v.cases, inputs = v.cases[:1], inputs[:1]
 	}
-	size := 0
-	for _, in := range inputs[0] {
-		size += len(in)
-	}
+	size := totalBytes(inputs[0])
 	enough := func() bool {
 		if v.cases[0].Tolerant && len(inputs) < manyVariants && size <= mixedContents {
 			return false
@@ -275,10 +270,7 @@ func (v *variants) add(one Case) {
 
 // likeFirst returns how many seeds after the first draw the same inputs as the first; 0 where none of those that were tried draws others.
 func likeFirst(seed uint64, first [][]byte, draw func(seed uint64) ([][]byte, error)) (int, error) {
-	size := 0
-	for _, in := range first {
-		size += len(in)
-	}
+	size := totalBytes(first)
 	for n := range mostTries {
 		if size*(n+1) > contentsBytes {
 			break
@@ -353,9 +345,12 @@ func (e *evidence) keepFast(one worker.Evidence, seconds float64) {
 }
 
 // sizeOf returns the bytes of a call.
-func sizeOf(one worker.Evidence) (size int) {
-	for i := range one.Given {
-		size += len(one.Given[i]) + len(one.Wrote[i])
+func sizeOf(one worker.Evidence) int { return totalBytes(one.Given) + totalBytes(one.Wrote) }
+
+// totalBytes returns the bytes of a list of buffers.
+func totalBytes(list [][]byte) (size int) {
+	for _, b := range list {
+		size += len(b)
 	}
 	return size
 }
@@ -450,11 +445,15 @@ func (m *meter) leastRepeats() int {
 	return leastAfresh
 }
 
-// verifyTimed verifies what a candidate wrote in timed calls, in four steps. It makes and verifies further calls where the buffers are large
-// (verifyKnown). It makes and verifies one call if no timed call has been verified (verifyOne): a candidate may be right in its first
-// calls and wrong in the thousandth. It makes and verifies a call on inputs from a part of their range (verifyNarrowed). Then it loads the candidate anew, so that nothing is left of earlier calls, repeats kept calls, and
-// verifies that they write the same again. behind says that the candidate has lost already: then calls of a second and more are not
-// worth the time.
+// verifyTimed verifies what a candidate wrote in timed calls, in four steps:
+//
+//  1. Where the buffers are large, it makes and verifies further calls (verifyKnown).
+//  2. Where no timed call has been verified, it makes and verifies one more (verifyOne): a candidate may be right in its first calls and
+//     wrong in the thousandth.
+//  3. It makes and verifies a call on inputs from a part of their range (verifyNarrowed).
+//  4. It loads the candidate anew, so that nothing is left of earlier calls, repeats kept calls, and verifies that they write the same again.
+//
+// behind says that the candidate has lost already: then calls of a second and more are not worth the time.
 func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 	if behind && m.slow() {
 		return nil

@@ -113,8 +113,8 @@ func (w *watch) state() kernels.MachineState {
 
 // Run runs a series of entrants that are no candidates of a native problem, such as processes. Between rounds it checks the machine
 // as [Problem.Compare] does. Where costs are wall times, rounds count only if the machine was idle, because entrants may use all
-// cores. The returned state says what was found. On a machine without a C compiler, or without a place for what
-// it makes, the speed of the core is not checked. The entrants' turns hold the machine with [Host.Alone].
+// cores. The returned state says what was found. On a machine without a C compiler, or without a folder for compiled objects, the speed
+// of the core is not checked. The entrants' turns hold the machine with [Host.Alone].
 func (h *Host) Run(ctx context.Context, s *timing.Series, wall bool) (kernels.MachineState, error) {
 	w := &watch{threaded: wall, before: timing.ReadLoad()}
 	switch tools, err := h.Toolchain(ctx); {

@@ -3,8 +3,6 @@ package schedule
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -78,9 +76,7 @@ func (p VerifyProgress) String() string {
 func FreshSeeds(n int) []uint64 {
 	seeds := make([]uint64, n)
 	for i := range seeds {
-		var b [8]byte
-		rand.Read(b[:]) // it never fails
-		seeds[i] = binary.LittleEndian.Uint64(b[:])
+		seeds[i] = kernels.FreshSeed()
 	}
 	return seeds
 }

@@ -83,8 +83,9 @@ func believable(cost, floor float64) bool {
 }
 
 // calmest returns the half of the pairs with the smallest products, but at least LeastPairs if there are so many, and at most the
-// given number: the machine disturbed these least. They are in the order of their products. A few that are far below all others are dropped, because the clock was wrong there. The selection
-// depends neither on the order of the two sides nor on a factor between them, so that it does not make Pairs wrong more often.
+// given number: the machine disturbed these least. They are in the order of their products. A few that are far below all others are
+// dropped, because the clock was wrong there. The selection depends neither on the order of the two sides nor on a factor between them,
+// so that it does not make Pairs wrong more often.
 func calmest(base, other []float64, most int) (calmBase, calmOther []float64) {
 	const few, far = 1. / 6, 1.2 // of the pairs, and between products
 	product := func(i int) float64 { return base[i] * other[i] }

@@ -82,6 +82,14 @@ func Median(values []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
+// Mean returns the mean of some values, 0 where there are none.
+func Mean(values []float64) (sum float64) {
+	for _, x := range values {
+		sum += x / float64(len(values))
+	}
+	return sum
+}
+
 // Calls returns how many calls make a sample of the given length, both in seconds.
 func Calls(perCall, sample float64) int {
 	const most = 1 << 24

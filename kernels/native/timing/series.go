@@ -35,7 +35,7 @@ const overdue = 2
 const onceOff = 2
 
 // Series is a comparison in progress. Its entrants take turns, round by round; the others are compared with the first one.
-// Package native and users' commands measure by it. Set its fields before Run.
+// Packages native, user and gofunc measure by it. Set its fields before Run.
 type Series struct {
 	kernels.Series
 	Entrants int
@@ -271,7 +271,7 @@ func (s *Series) round(ctx context.Context, round int) error {
 		case len(turns[i]) == 1:
 			cost = turns[i][0] // it is checked when it is paired
 		case s.Mean:
-			cost = mean(turns[i])
+			cost = Mean(turns[i])
 		}
 		s.costs[i] = append(s.costs[i], cost)
 	}
@@ -279,14 +279,6 @@ func (s *Series) round(ctx context.Context, round int) error {
 		return s.End(ctx, round)
 	}
 	return nil
-}
-
-// mean returns the mean of a list, 0 for an empty one.
-func mean(list []float64) (sum float64) {
-	for _, x := range list {
-		sum += x / float64(len(list))
-	}
-	return sum
 }
 
 // order lists the entrants for the turns of a round, in the Thue-Morse sequence: ABBA BAAB ….

@@ -5,8 +5,6 @@ package worker
 import (
 	"bytes"
 	"context"
-	crand "crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -49,20 +47,17 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	if err := w.varied(ctx); err != nil {
 		return Timing{}, err
 	}
-	var seed [16]byte
+	seed := t.Seed
 	var doubt error
 	for try := range tries {
 		time.Sleep(time.Duration(try) * calmer)
-		if t.Seed != [2]uint64{} {
-			binary.LittleEndian.PutUint64(seed[:], t.Seed[0])
-			binary.LittleEndian.PutUint64(seed[8:], t.Seed[1])
-		} else {
-			crand.Read(seed[:]) // it never fails
+		if t.Seed == [2]uint64{} {
+			seed = [2]uint64{kernels.FreshSeed(), kernels.FreshSeed()}
 		}
 		r, err := w.ask(ctx, request{Prepare: &timeRequest{
 			Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Places: t.Places, Warm: t.Warm,
 			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Touch: t.Touch, Whole: t.Whole, Known: t.Known, Idle: t.Idle,
-			Seed: [2]uint64{binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])},
+			Seed: seed,
 		}}, nil, wall, cpu)
 		if err != nil {
 			return Timing{}, err
