@@ -444,7 +444,6 @@ func (a *automaton) candidates(j int) ([]int, bool) {
 }
 
 // multiples solves from + o*step = 0 modulo value: the solutions are first, first + period, … ok is false where there is none.
-// none.
 func multiples(from, step, value int64) (first, period int, ok bool) {
 	f, s, v := big.NewInt(from), big.NewInt(step), big.NewInt(value)
 	g := new(big.Int).GCD(nil, nil, s, v)

@@ -7,13 +7,13 @@
 // a [Grid] (a range of floats, or of whole numbers on a logarithmic scale), or false and true. The position of a value in its domain is
 // its ordinal. A condition ("when") says where a parameter is active: the parameters of one algorithm mean nothing where another one is
 // chosen. A constraint is an expression that has to hold at every point. A [Point] is a value for each active parameter such that no
-// constraint is broken. An inactive parameter has no value, so that two
-// points never differ only in something without effect. A point has a canonical text, its key. Where the points can be counted it
-// also has an index in the canonical order: by the ordinal of the first parameter, then of the second, and so on, with inactive
-// before all values.
+// constraint is broken. An inactive parameter has no value, so that two points never differ only in something without effect. A point has
+// a canonical text, its key. Where the points can be counted it also has an index in the canonical order: by the ordinal of the first
+// parameter, then of the second, and so on, with inactive before all values.
 //
-// The package also defines the vocabulary that search, kernels and results share: [Outcome], [Status], [Proposal], [Trial],
-// [Batch].
+// The package also defines the vocabulary that search, kernels and results share. Of a run: [Proposal], [Trial], [Batch], [Progress],
+// [Outcome] with its [Status] and its metrics, [Entry], [Round], [History]. Of what a run looks for: [Objective], [Goals], [Front]. Of what
+// is known before: [Source].
 //
 // # From definition to points
 //

@@ -170,7 +170,7 @@ func join(parts []boolFunc, decided truth) boolFunc {
 	}
 }
 
-// outcomes of a comparison: less, equal, greater, as indices into the table of an operator.
+// comparisonTables has what each comparison says where its left side is less than the right one, equal to it, and greater.
 var comparisonTables = map[string][3]truth{
 	"<": {isTrue, isFalse, isFalse}, "<=": {isTrue, isTrue, isFalse},
 	">": {isFalse, isFalse, isTrue}, ">=": {isFalse, isTrue, isTrue},

@@ -102,8 +102,6 @@ func (f Formula) Check(params []Parameter) (text bool, err error) {
 // on them overflows, or is a negative power, the formula goes on with a float.
 func (f Formula) Value(of map[string]Value) (Value, error) { return f.at(f.root, of) }
 
-func (f Formula) infinite() error { return fmt.Errorf("%s has no finite value", f.src) }
-
 // at computes the part of a formula below n.
 func (f Formula) at(n *node, of map[string]Value) (Value, error) {
 	switch n.op {
@@ -214,7 +212,7 @@ func (f Formula) apply(n *node, x []Value) (Value, error) {
 	}
 	v := applyFloats(n.op, x)
 	if !Finite(v) {
-		return Value{}, f.infinite()
+		return Value{}, fmt.Errorf("%s has no finite value", f.src)
 	}
 	return FloatValue(v), nil
 }

@@ -59,6 +59,9 @@ func costWords(unit string) []string {
 // ParseGoals reads goals from their text, such as time,error or cost,throughput:maximise, for a kernel whose costs have a unit. "" are no
 // goals.
 func ParseGoals(text, unit string) (Goals, error) {
+	if text == "" {
+		return nil, nil
+	}
 	var goals Goals
 	for i, word := range strings.Split(text, ",") {
 		word = strings.TrimSpace(word)
@@ -66,8 +69,6 @@ func ParseGoals(text, unit string) (Goals, error) {
 		ofCost := costWords(unit)
 		isCost := slices.Contains(ofCost, name)
 		switch {
-		case text == "":
-			return nil, nil
 		case name == "" || !known || strings.ContainsAny(name, " \t<>=*"):
 			return nil, fmt.Errorf("%q is no objective: want a word such as time or error, or the name of a metric, with :maximise behind it where more is better, and :5%% or :0.1 where smaller differences do not count", word)
 		case largest && least:

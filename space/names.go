@@ -75,7 +75,7 @@ func editDistance(a, b string) int {
 	return previous[len(b)]
 }
 
-func abs(n int) int {
+func abs[T int | int64](n T) T {
 	if n < 0 {
 		return -n
 	}

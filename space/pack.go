@@ -75,8 +75,8 @@ func (s *Space) appendPacked(b []byte, ords []int) []byte {
 }
 
 // AppendComplete appends the packed form of the point that Complete makes of some ordinals, and allocates nothing else. The ordinals change,
-// even where it returns false. from are the ordinals of a point that most of them are those of, and packed is its packed form, which saves
-// time; nil for none.
+// even where it returns false. from and packed save time: they are the ordinals and the packed form of a point that has most of these
+// ordinals. Both are nil where there is none.
 func (s *Space) AppendComplete(b []byte, ords, from []int, packed []byte) ([]byte, bool) {
 	if !s.within(ords) {
 		return b, false
@@ -101,8 +101,8 @@ func (s *Space) AppendComplete(b []byte, ords, from []int, packed []byte) ([]byt
 	return b, true
 }
 
-// follow settles the first of some ordinals as in a point that differs from it only in values that nothing depends on. It returns how
-// many of them these are.
+// follow settles ordinals, from the first on, for as long as they differ from those of a point only in parameters that no condition and no
+// constraint reads. from are the ordinals of the point. It returns how many it has settled.
 func (s *Space) follow(from, ords []int) int {
 	for i, o := range ords {
 		switch was := from[i]; {

@@ -232,19 +232,12 @@ func (p *Parameter) kind() kind {
 // as converts between integers and floats where that is exact, and otherwise returns v itself.
 func (v Value) as(k kind) Value {
 	switch {
-	case v.kind == kindInt && k == kindFloat && int64(float64(v.int())) == v.int() && abs64(v.int()) <= 1<<53:
+	case v.kind == kindInt && k == kindFloat && int64(float64(v.int())) == v.int() && abs(v.int()) <= 1<<53:
 		return FloatValue(float64(v.int()))
 	case v.kind == kindFloat && k == kindInt && v.float() >= -1<<53 && v.float() <= 1<<53 && v.float() == float64(int64(v.float())):
 		return IntValue(int64(v.float()))
 	}
 	return v
-}
-
-func abs64(n int64) int64 {
-	if n < 0 {
-		return -n
-	}
-	return n
 }
 
 // ParseValue reads the canonical text of a value of p, as String writes it. The error says what is

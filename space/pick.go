@@ -14,7 +14,6 @@ var ErrNoPick = errors.New("no point of the front is within the limits: loosen o
 
 // Pick chooses a point of a front.
 type Pick struct {
-	Goals  Goals
 	limits []limit
 	least  Goal // of what is left, the best of this
 }
@@ -30,7 +29,7 @@ type limit struct {
 // ParsePick reads what is picked, such as "time <= 1.1*best, min error": limits on goals, and the goal that is then the best. Without
 // one that is the cost.
 func ParsePick(text string, goals Goals, unit string) (Pick, error) {
-	p := Pick{Goals: goals, least: Goal{}}
+	var p Pick
 	wrong := func(part string) error {
 		return fmt.Errorf("%q is nothing to pick by: want limits and the goal that is best, such as \"time <= 1.1*best, min error\"", part)
 	}
@@ -40,11 +39,8 @@ func ParsePick(text string, goals Goals, unit string) (Pick, error) {
 		if one, cerr := ParseGoals(name, unit); cerr == nil && len(one) == 1 {
 			parsed, err = Goals{{}, one[0]}, nil
 		}
-		if err != nil || len(parsed) != 2 {
-			return Goal{}, fmt.Errorf("%q is no objective of this run: want one of %s", name, goals)
-		}
 		for _, g := range goals {
-			if g.same(parsed[1]) {
+			if err == nil && len(parsed) == 2 && g.same(parsed[1]) {
 				return g, nil
 			}
 		}

@@ -148,7 +148,7 @@ func (s *Space) digestRows(rows [][]int, order []int) string {
 // the YAML form.
 func (s *Space) Listed() bool { return s.listed }
 
-// unlisted reports ordinals that are not a row of such a space.
+// unlisted reports ordinals that are not a row of a space of FromRows.
 func (s *Space) unlisted(ords []int) bool {
 	if !s.listed {
 		return false

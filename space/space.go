@@ -51,7 +51,7 @@ type Space struct {
 	// there are any.
 	rejects [][]*check
 	partial bool
-	// listed says that the points are exactly those of the diagram, and that no constraints describe them.
+	// listed says that FromRows made the space: its points are exactly those of the diagram, and no constraints describe them.
 	listed bool
 
 	limits      limits

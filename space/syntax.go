@@ -180,6 +180,35 @@ func mistyped(lines []string, begun, named int) error {
 	return nil
 }
 
+// barePlaceholder returns where {{ stands in a line of YAML outside of quotes: at the beginning of a value, or in a list or mapping
+// that begins in this line. It is -1 where it stands nowhere.
+func barePlaceholder(line string) int {
+	quote, depth := byte(0), 0
+	begins := true // whether a value or a key may begin here
+	for i := range len(line) {
+		c := line[i]
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case begins && (c == '"' || c == '\''):
+			quote = c
+		case c == '#' && (i == 0 || line[i-1] == ' '):
+			return -1
+		case (begins || depth > 0) && strings.HasPrefix(line[i:], "{{"):
+			return i
+		case begins && (c == '[' || c == '{'), depth > 0 && (c == '[' || c == '{'):
+			depth++
+		case depth > 0 && (c == ']' || c == '}'):
+			depth--
+		}
+		before := strings.HasPrefix(line[i+1:], " ")
+		begins = c == '[' || c == '{' || c == ' ' && begins || c == ',' && depth > 0 || c == ':' && before || c == '-' && begins && before
+	}
+	return -1
+}
+
 // misplaced finds the line that does not fit the list or the mapping, without brackets, that begins in a line.
 func misplaced(lines []string, begun int, says string) error {
 	_, line := reread(lines)

@@ -93,8 +93,8 @@ func rescaled(given, unit string) (factor float64, ok bool) {
 	return more / less, rest == base
 }
 
-// Words writes a cost for people: a time in the unit that suits its size (684.7 µs, 1.30 ms), an inverse as its rate (112
-// Melem/s), with a prefix where a rate per second is a large number and has none, all others as they are, with thousands apart (147,734 cycles).
+// Words writes a cost for people: a time in the unit that suits its size (684.7 µs, 1.30 ms), an inverse as its rate (112 Melem/s), with a
+// prefix where a rate per second is a large number and has none, and all others as they are, with thousands apart (147,734 cycles).
 func (u Unit) Words(cost float64) string {
 	name, shown := u.Axis(cost)
 	if _, ok := u.isTime(); ok && cost != 0 {
@@ -172,8 +172,8 @@ func rateDigits(v float64) string {
 var leadingNumber = pattern.Lazy(`^[-+]?[0-9][0-9,]*(\.[0-9]*)?([eE][-+]?[0-9]+)?`)
 
 // Parse reads a cost in the form in which people write it: 100us, 1.5 ms, 112 Melem/s, or a number alone, which is in the unit
-// that Rate or the kernel states. A time needs its unit, because people who leave it out seldom mean the kernel's. A rate becomes its inverse; one per second may have another prefix than the kernel's, as 20Melem/s where that
-// is elem/s.
+// that Rate or the kernel states. A time needs its unit, because people who leave it out seldom mean the kernel's. A rate becomes its
+// inverse; one per second may have another prefix than the kernel's, as 20Melem/s where that is elem/s.
 func (u Unit) Parse(text string) (float64, error) {
 	text = strings.TrimSpace(text)
 	number := leadingNumber().FindString(text)
