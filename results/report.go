@@ -107,7 +107,7 @@ func Convergence(h History) ([]space.Entry, error) {
 
 // Ranking returns the right outcomes of full fidelity, the best first; of equal ones, the one that was asked for first. The first
 // is the incumbent, and the next ones take its place should it fail its last check. The ranking begins after the given entry, if
-// that is not nil, and has at most n entries; 0 means all.
+// that is not nil, and has most entries at the most; 0 means all.
 func Ranking(h History, after *space.Entry, most int) ([]space.Entry, error) {
 	var ranking []space.Entry
 	var objective space.Objective

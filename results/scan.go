@@ -203,7 +203,7 @@ func (o *Outline) add(r *record) {
 	}
 }
 
-// readAll reads to the end of a journal; shows sees every record and the place where it begins.
+// readAll reads to the end of a journal, and calls see with each record and the place where the record begins.
 func (s *scanner) readAll(see func(r *record, at place)) error {
 	var r record
 	for {

@@ -330,7 +330,7 @@ func (r *run) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 // left returns how much of the wall budget is left to the search. The caller holds mu.
 func (r *run) left() time.Duration { return r.set.Budget.Wall - r.reserved - r.elapsed() }
 
-// reserve asks what the incumbent needs after the search, and moves the end of the search. The caller holds mu.
+// reserve asks what the incumbent needs after the search, and moves the end of the search. The caller holds mu, unless nothing else runs yet.
 func (r *run) reserve() {
 	if r.set.Reserve == nil || r.set.Virtual {
 		return

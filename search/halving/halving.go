@@ -182,8 +182,11 @@ type view struct {
 	handed bool // whether one of them was scored at another fidelity
 }
 
+// numbered returns the view of a number.
+func (h *halving) numbered(v int32) *view { return h.views.At(int(v)) }
+
 // viewAt returns the view of a candidate.
-func (h *halving) viewAt(c candidate) *view { return h.views.At(int(*h.viewOf.At(int(c)))) }
+func (h *halving) viewAt(c candidate) *view { return h.numbered(*h.viewOf.At(int(c))) }
 
 // status returns the status of a candidate at a fidelity.
 func (h *halving) status(c candidate, level int) space.Status {
@@ -490,15 +493,15 @@ func (h *halving) sortAt(cs []candidate, level int) {
 
 // shortlist returns the best points of scouting. Of points that differ in only a few parameters it keeps the best.
 func (h *halving) shortlist() []candidate {
-	h.waiting = slices.DeleteFunc(h.waiting, func(v int32) bool { return h.views.At(int(v)).handed || h.views.At(int(v)).bound >= h.record })
+	h.waiting = slices.DeleteFunc(h.waiting, func(v int32) bool { return h.numbered(v).handed || h.numbered(v).bound >= h.record })
 	var open []int32
 	for _, v := range h.waiting {
-		if h.promising(h.views.At(int(v)), h.views.At(int(v)).cost, h.cfg.Levels) {
+		if h.promising(h.numbered(v), h.numbered(v).cost, h.cfg.Levels) {
 			open = append(open, v)
 		}
 	}
 	slices.SortFunc(open, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(h.views.At(int(a)).cost, h.views.At(int(b)).cost), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(h.numbered(a).cost, h.numbered(b).cost), cmp.Compare(a, b))
 	})
 	apart := len(h.sighted) / 6
 	var chosen []space.Point
@@ -506,13 +509,18 @@ func (h *halving) shortlist() []candidate {
 		if len(chosen) == narrowed {
 			break
 		}
-		p := h.point(h.views.At(int(v)).first)
+		p := h.point(h.numbered(v).first)
 		if !slices.ContainsFunc(chosen, func(o space.Point) bool { return h.distance(p, o) < apart }) {
 			chosen = append(chosen, p)
 		}
 	}
+	return h.grafted(chosen)
+}
+
+// grafted returns the candidates of some points: each with its blind parameters grafted a few times, or the point itself where there are none.
+func (h *halving) grafted(points []space.Point) []candidate {
 	var out []candidate
-	for _, p := range chosen {
+	for _, p := range points {
 		if len(h.blind) == 0 {
 			out = append(out, h.candidate(p))
 			continue
