@@ -55,7 +55,7 @@ func WriteCSV(w io.Writer, h History, end End, params []string, values func(key 
 			if len(point) != len(params) {
 				return fmt.Errorf("trial %d: %d values for %d parameters", e.Number, len(point), len(params))
 			}
-			if !known(&e.Outcome, metrics) {
+			if !haveColumns(&e.Outcome, metrics) {
 				return fmt.Errorf("trial %d has a metric that is not among those of the run: remove %s, which only saves time", e.Number, summaryName)
 			}
 			var plainly bool
@@ -73,8 +73,8 @@ func WriteCSV(w io.Writer, h History, end End, params []string, values func(key 
 	return buffer.Flush()
 }
 
-// known reports whether each metric of an outcome has a column. Both lists are sorted.
-func known(o *space.Outcome, metrics []string) bool {
+// haveColumns reports whether each metric of an outcome has a column. Both lists are sorted.
+func haveColumns(o *space.Outcome, metrics []string) bool {
 	found := 0
 	for _, name := range metrics {
 		if found < len(o.Metrics) && o.Metrics[found].Name == name {

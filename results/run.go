@@ -48,8 +48,7 @@ type Settings struct {
 	Measured bool `json:"measured,omitempty"`
 	// Data is the file of measurements that the kernel was made from; nil for a kernel without one.
 	Data *File `json:"data,omitempty"`
-	// From are the sources of earlier measurements that the strategy started from; the file sourcesName holds what it saw of
-	// them.
+	// From are the sources of earlier measurements that the strategy started from; the file from.json holds what it saw of them.
 	From []From `json:"from,omitempty"`
 	// Function says that what was tuned is a function of a Go program, which only that program can call.
 	Function bool `json:"function,omitempty"`
@@ -486,18 +485,24 @@ func RunsIn(folder string) (dirs []string, err error) {
 	return dirs, nil
 }
 
+// The folders of a library of kernels, or of those of a model: what it is made from, and in that the runs of each search.
+const (
+	TuningDir = "tuning"
+	RunsDir   = "runs"
+)
+
 // Folders are the folders of runs in a directory: the directory itself, its folder of runs, and those of a library of kernels, which keeps
 // the runs of each function.
 func Folders(dir string) []string {
 	out := []string{dir}
-	tuning := filepath.Join(dir, "tuning")
+	tuning := filepath.Join(dir, TuningDir)
 	inside := []string{dir, tuning}
 	entries, _ := os.ReadDir(tuning) // only a library has it
 	for _, e := range entries {
 		inside = append(inside, filepath.Join(tuning, e.Name()))
 	}
 	for _, of := range inside {
-		runs := filepath.Join(of, "runs")
+		runs := filepath.Join(of, RunsDir)
 		if info, err := os.Stat(runs); err == nil && info.IsDir() {
 			out = append(out, runs)
 		}

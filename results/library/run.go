@@ -48,11 +48,11 @@ type Progress = session.Progress
 
 // The names of what stands in the directory beside the library itself.
 const (
-	tuningDir    = "tuning"
+	tuningDir    = results.TuningDir
 	planName     = "plan.json"
 	measuredName = "measured.jsonl"
 	variantsName = "variants.json"
-	runsDir      = "runs"
+	runsDir      = results.RunsDir
 )
 
 // The shares of the budget at which the steps end. The rest is for writing and testing the library.

@@ -121,10 +121,10 @@ func Expected(o model.Operation) float64 {
 
 // The names of what stands in the directory beside the library itself.
 const (
-	tuningDir    = "tuning"
+	tuningDir    = results.TuningDir
 	planName     = "model.json"
 	measuredName = "measured.jsonl"
-	runsDir      = "runs"
+	runsDir      = results.RunsDir
 	madeDir      = "made"
 	manifestName = "manifest.json"
 )
