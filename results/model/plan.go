@@ -14,6 +14,7 @@ import (
 	"tune/kernels"
 	"tune/kernels/model"
 	"tune/kernels/native"
+	"tune/results"
 )
 
 // Plan is what is tuned. It stands in the directory of the library from the first moment.
