@@ -23,9 +23,9 @@ import (
 type Contest struct {
 	Compare   CompareFunc // must be set
 	Baseline  Candidate
-	Finalists []Candidate // in the order of the search, best first
-	Limit     time.Duration
-	Seed      uint64 // draws which side of a pair is first
+	Finalists []Candidate   // in the order of the search, best first
+	Limit     time.Duration // roughly how long both series take
+	Seed      uint64        // draws which side of a pair is first
 	// Admit, if not nil, is called to check the finalist that is to be confirmed. If it returns a *Rejection, the next finalist
 	// takes its place.
 	Admit   func(ctx context.Context, finalist int) error

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
 	"encoding/json"
@@ -140,14 +141,10 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 			fill.Callee = name + "_" + b.Call.Function
 		}
 	}
-	for into, which := range map[*[]byte]string{&l.Header: "header", &l.Source: "source"} {
-		var text strings.Builder
-		if err := libraryTemplates().ExecuteTemplate(&text, which, fill); err != nil {
-			return Library{}, err
-		}
-		*into = []byte(text.String())
-	}
-	return l, nil
+	var header, source bytes.Buffer
+	err = cmp.Or(libraryTemplates().ExecuteTemplate(&header, "header", fill), libraryTemplates().ExecuteTemplate(&source, "source", fill))
+	l.Header, l.Source = header.Bytes(), source.Bytes()
+	return l, err
 }
 
 // packDefinition matches the definition of the function that lays out an operand.

@@ -134,8 +134,8 @@ func as[T any](spec Spec) (T, bool) {
 	return can, ok
 }
 
-// Repacker is implemented by a Linker of whose points some take an argument in a layout of theirs.
-type Repacker interface {
+// PackFinder is implemented by a Linker of whose points some take an argument in a layout of theirs.
+type PackFinder interface {
 	// PointOf returns a point that takes the argument in a layout; ok is false where no point of this shape does. Cases of points with
 	// the same layout are the same.
 	PointOf(*Pack) (p space.Point, ok bool)
@@ -156,7 +156,7 @@ func (p *Problem) Amounts(point space.Point) [][]string {
 	return nil
 }
 
-// PointWith returns a point of a space that takes an argument in the wanted layout, for Repacker: pack describes the layout of a point. The point
+// PointWith returns a point of a space that takes an argument in the wanted layout, for PackFinder: pack describes the layout of a point. The point
 // has the given values, and any of the named parameters, on which a layout depends; ok is false where there is none.
 func PointWith(s *space.Space, values map[string]any, names []string, pack func(space.Point) *Pack, want *Pack) (p space.Point, ok bool) {
 	if len(names) == 0 {
@@ -188,8 +188,8 @@ func (p *Problem) PointOf(s Source) (space.Point, error) {
 	if s.Pack == nil {
 		return p.Presets()[0].Point, nil
 	}
-	if r, ok := as[Repacker](p.spec); ok {
-		if point, ok := r.PointOf(s.Pack); ok {
+	if f, ok := as[PackFinder](p.spec); ok {
+		if point, ok := f.PointOf(s.Pack); ok {
 			return point, nil
 		}
 	}
