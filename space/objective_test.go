@@ -6,23 +6,42 @@ import (
 	"testing"
 )
 
-// TestObjective: the order of outcomes, the best first.
-func TestObjective(t *testing.T) {
+// TestLess: which outcomes are better than which others.
+func TestLess(t *testing.T) {
 	ok := func(cost float64, fidelity int) Outcome { return Outcome{Status: OK, Cost: cost, Fidelity: fidelity} }
-	var o Objective
-	order := []Outcome{ok(-1, 0), ok(0, 0), ok(2, 0), ok(1, 1), ok(0, 2), Fail(Crashed, "x")}
-	for i, a := range order {
-		for j, b := range order {
-			if got := o.Less(a, b); got != (i < j) {
-				t.Errorf("%+v is better than %+v: %t", a, b, got)
+	failed := func(s Status, cost float64) Outcome { return Outcome{Status: s, Cost: cost} }
+	// Ranks, the best first; outcomes of one rank are no better than each other.
+	ranks := [][]Outcome{
+		{ok(-3, 0)},
+		{ok(0, 0), ok(math.Copysign(0, -1), 0)},
+		{ok(5, 0), {Status: OK, Cost: 5, Seconds: 9, Metrics: []Metric{{Name: "m", Value: 1}}}},
+		{ok(5.5, 0)},
+		{ok(1e300, 0)},
+		{ok(-1e300, 1)}, // cheaper, and of a score that is worth less
+		{ok(4, 1)},
+		{ok(1, 2), ok(1, 2)},
+		{{}, failed(Invalid, 0), failed(CompileFailed, 0), failed(WrongAnswer, -1), failed(Timeout, 7), failed(Crashed, 0),
+			{Status: Crashed, Fidelity: 3}},
+	}
+	for i, rank := range ranks {
+		for _, a := range rank {
+			for j, other := range ranks {
+				for _, b := range other {
+					if got := (Objective{}).Less(a, b); got != (i < j) {
+						t.Errorf("%+v is better than %+v: %v", a, b, got)
+					}
+				}
 			}
 		}
 	}
+}
+
+// TestObjective: the value of outcomes, the order of entries, and what reaches a target.
+func TestObjective(t *testing.T) {
+	ok := func(cost float64, fidelity int) Outcome { return Outcome{Status: OK, Cost: cost, Fidelity: fidelity} }
+	var o Objective
 	// A failure has no cost, whatever stands there.
 	failed := Outcome{Status: Timeout, Cost: -5}
-	if o.Less(failed, ok(9, 3)) || o.Less(failed, Fail(Crashed, "x")) || o.Less(Fail(Crashed, "x"), failed) {
-		t.Error("a failure is better than something")
-	}
 	if v := o.Value(failed); !math.IsInf(v, 1) || o.Value(ok(3, 1)) != 3 {
 		t.Errorf("the value of a failure is %v", v)
 	}

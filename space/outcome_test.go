@@ -6,35 +6,6 @@ import (
 )
 
 // TestLess: what is better than what, and that nothing is better than itself or than what is better than it.
-func TestLess(t *testing.T) {
-	ok := func(cost float64, fidelity int) Outcome { return Outcome{Status: OK, Cost: cost, Fidelity: fidelity} }
-	failed := func(s Status, cost float64) Outcome { return Outcome{Status: s, Cost: cost} }
-	// Ranks, the best first; outcomes of one rank are no better than each other.
-	ranks := [][]Outcome{
-		{ok(-3, 0)},
-		{ok(0, 0), ok(math.Copysign(0, -1), 0)},
-		{ok(5, 0), {Status: OK, Cost: 5, Seconds: 9, Metrics: []Metric{{Name: "m", Value: 1}}}},
-		{ok(5.5, 0)},
-		{ok(1e300, 0)},
-		{ok(-1e300, 1)}, // cheaper, and of a score that is worth less
-		{ok(4, 1)},
-		{ok(1, 2), ok(1, 2)},
-		{{}, failed(Invalid, 0), failed(CompileFailed, 0), failed(WrongAnswer, -1), failed(Timeout, 7), failed(Crashed, 0),
-			{Status: Crashed, Fidelity: 3}},
-	}
-	for i, rank := range ranks {
-		for _, a := range rank {
-			for j, other := range ranks {
-				for _, b := range other {
-					if got := (Objective{}).Less(a, b); got != (i < j) {
-						t.Errorf("%+v is better than %+v: %v", a, b, got)
-					}
-				}
-			}
-		}
-	}
-}
-
 // TestOutcomeValidate: what no journal may keep.
 func TestOutcomeValidate(t *testing.T) {
 	for _, o := range []Outcome{
