@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestLess: which outcomes are better than which others.
+// TestLess: what is better than what, and that nothing is better than itself or than what is better than it.
 func TestLess(t *testing.T) {
 	ok := func(cost float64, fidelity int) Outcome { return Outcome{Status: OK, Cost: cost, Fidelity: fidelity} }
 	failed := func(s Status, cost float64) Outcome { return Outcome{Status: s, Cost: cost} }

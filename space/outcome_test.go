@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// TestLess: what is better than what, and that nothing is better than itself or than what is better than it.
 // TestOutcomeValidate: what no journal may keep.
 func TestOutcomeValidate(t *testing.T) {
 	for _, o := range []Outcome{
