@@ -267,7 +267,7 @@ func (e Exporter) remake(ctx context.Context, k *kernels.Opened, run *results.Ru
 
 // maker returns a Maker that makes the schedule of a run again, into a directory.
 func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run, dir string) (*Maker, error) {
-	baseline, err := k.Baseline(ctx, run.Settings.CheckSeed)
+	baseline, err := newBaseline(ctx, k, run.Settings.CheckSeed)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +277,7 @@ func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run
 	}
 	spent := space.Duration(run.Elapsed)
 	return &Maker{
-		Kernel: k, Settings: run.Settings, ToolVersion: e.ToolVersion, Run: run.Dir, Dir: dir, Baseline: AsBaseline(baseline),
+		Kernel: k, Settings: run.Settings, ToolVersion: e.ToolVersion, Run: run.Dir, Dir: dir, Baseline: baseline,
 		Told: run.Outcomes, Elapsed: func() time.Duration { return spent }, Batches: batches, Progress: e.Progress, Limit: e.Limit,
 	}, nil
 }

@@ -95,23 +95,13 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 	measured = &Measured{Settings: run.Settings, Told: run.Outcomes, Elapsed: space.Duration(run.Elapsed), Checking: k.Problem.Traits().Checking}
 	old, oldErr := results.ReadSchedule(filepath.Join(dir, results.ScheduleName))
 	if oldErr == nil {
-		// The cost that the search measured of the baseline is recorded nowhere else.
-		measured.Baseline = old.Baseline
-		if old.Search != nil {
-			measured.Baseline.Cost = old.Search.Baseline
-		}
 		measured.Elapsed = max(measured.Elapsed, space.Duration(old.ElapsedSeconds))
-		if settle := k.Problem.Traits().Settle; settle != nil {
-			if err := settle(ctx, run.Settings.CheckSeed); err != nil {
-				return nil, err
-			}
-		}
+		measured.Baseline, err = earlierBaseline(ctx, k, old, run.Settings.CheckSeed)
 	} else {
-		baseline, err := k.Baseline(ctx, run.Settings.CheckSeed)
-		if err != nil {
-			return nil, err
-		}
-		measured.Baseline = AsBaseline(baseline)
+		measured.Baseline, err = newBaseline(ctx, k, run.Settings.CheckSeed)
+	}
+	if err != nil {
+		return nil, err
 	}
 	staging, err := os.MkdirTemp(dir, ".measure-")
 	if err != nil {
@@ -147,6 +137,29 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 		return measured, err
 	}
 	return measured, results.MoveFinal(staging, dir)
+}
+
+// earlierBaseline returns the baseline of an earlier schedule with the cost that the search measured, which is recorded nowhere else.
+func earlierBaseline(ctx context.Context, k *kernels.Opened, old results.Schedule, checkSeed uint64) (results.Baseline, error) {
+	if settle := k.Problem.Traits().Settle; settle != nil {
+		if err := settle(ctx, checkSeed); err != nil {
+			return results.Baseline{}, err
+		}
+	}
+	baseline := old.Baseline
+	if old.Search != nil {
+		baseline.Cost = old.Search.Baseline
+	}
+	return baseline, nil
+}
+
+// newBaseline evaluates the baseline of a run again.
+func newBaseline(ctx context.Context, k *kernels.Opened, checkSeed uint64) (results.Baseline, error) {
+	baseline, err := k.Baseline(ctx, checkSeed)
+	if err != nil {
+		return results.Baseline{}, err
+	}
+	return AsBaseline(baseline), nil
 }
 
 // A machine counts as quiet after this many looks in a row, at this distance.
