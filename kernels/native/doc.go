@@ -11,7 +11,7 @@
 //     no check in progress. A candidate that is clearly behind the best gets only a few samples. A candidate with several
 //     threads is timed by wall clock. A measurement is repeated if the core was slower than usual or, for wall times, if
 //     the machine was not idle; if that does not help, the metric "unverified" says so. The inputs of timed calls vary
-//     (variants.go), and randomly drawn calls are verified.
+//     (variants.go), and randomly drawn calls are verified (evidence.go).
 //  4. [Problem.Compare] measures finalists in turns with the baseline, in fresh workers, for a ratio with an interval. Beside a library
 //     the share of a yardstick is measured too: a loop of nothing but the problem's arithmetic, or of reads or copies of as many
 //     bytes, whichever takes longer at the roofs of this core (roofs.go).
