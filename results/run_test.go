@@ -170,7 +170,7 @@ func TestReadOnly(t *testing.T) {
 		checkError(t, err, root)
 		checkError(t, err, "read-only file system")
 	}
-	_, _, err := Open(kept)
+	_, err := Open(kept)
 	checkError(t, err, kept)
 	checkError(t, err, "read-only file system: copy the run to a folder that can be written, and continue it there")
 	if run, err := Read(kept); err != nil || run.Outcomes != 2 {
