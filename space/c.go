@@ -153,18 +153,26 @@ func (w cWriter) number(n *node) (string, error) {
 	case opPow:
 		return "", w.fail("a power of a field of the shape has no form in C: write a product")
 	}
-	kids, total := make([]string, len(n.kids)), 0
-	for i, kid := range n.kids {
-		var err error
-		if kids[i], err = w.number(kid); err != nil {
-			return "", err
-		}
-		total += len(kids[i])
+	kids, err := w.numbers(n.kids)
+	if err != nil {
+		return "", err
 	}
-	if total > mostC {
+	if len(strings.Join(kids, "")) > mostC {
 		return "", w.fail("it is too long in C: write it more shortly")
 	}
 	return w.operation(n, kids)
+}
+
+// numbers writes parts that are numbers.
+func (w cWriter) numbers(parts []*node) ([]string, error) {
+	out := make([]string, len(parts))
+	for i, part := range parts {
+		var err error
+		if out[i], err = w.number(part); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // mostC bounds the operands of an operation in C, of which some are written twice.
@@ -310,12 +318,9 @@ func (w cWriter) several(n *node, may bool) (string, error) {
 
 // chain writes comparisons.
 func (w cWriter) chain(n *node) (string, error) {
-	kids := make([]string, len(n.kids))
-	for i, kid := range n.kids {
-		var err error
-		if kids[i], err = w.number(kid); err != nil {
-			return "", err
-		}
+	kids, err := w.numbers(n.kids)
+	if err != nil {
+		return "", err
 	}
 	var parts []string
 	for i, cmp := range n.cmp {
@@ -326,12 +331,9 @@ func (w cWriter) chain(n *node) (string, error) {
 
 // member writes a test for membership.
 func (w cWriter) member(n *node) (string, error) {
-	kids := make([]string, len(n.kids))
-	for i, kid := range n.kids {
-		var err error
-		if kids[i], err = w.number(kid); err != nil {
-			return "", err
-		}
+	kids, err := w.numbers(n.kids)
+	if err != nil {
+		return "", err
 	}
 	cmp, sign := "==", " || "
 	if n.op == opNotIn {
