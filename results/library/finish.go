@@ -127,11 +127,12 @@ type settled struct {
 	chosen choice.Choice
 	tree   *choice.Tree
 	used   []int // the variants of the leaves
+	wrong  int   // how many variants were known to be wrong
 }
 
 // settle chooses the variants of a task and grows its tree from what was measured at training shapes.
 func (t *task) settle(seed uint64) (*settled, error) {
-	s := &settled{task: t, matrix: t.matrixOf(training)}
+	s := &settled{task: t, matrix: t.matrixOf(training), wrong: len(t.bad())}
 	var err error
 	if t.Tolerated > 0 {
 		s.chosen, err = choice.Fewest(s.matrix, t.Tolerated, choice.Search{})
@@ -163,12 +164,7 @@ func (t *task) matrixOf(role string) choice.Matrix {
 		at[v.Name] = i
 		m.Variants = append(m.Variants, choice.Variant{Name: v.Name, Tuned: v.Tuned, Amounts: v.amounts})
 	}
-	bad := map[string]bool{}
-	for _, one := range t.measured {
-		for _, r := range one.Refused {
-			bad[r.Variant] = true
-		}
-	}
+	bad := t.bad()
 	shapes := map[string][]PlannedShape{training: t.Training, heldOut: t.HeldOut}[role]
 	for _, shape := range shapes {
 		one := t.at(role, shape.Fields)
@@ -192,6 +188,17 @@ func (t *task) matrixOf(role string) choice.Matrix {
 		m.Costs = append(m.Costs, costs)
 	}
 	return m
+}
+
+// bad are the variants that were refused at a shape.
+func (t *task) bad() map[string]bool {
+	bad := map[string]bool{}
+	for _, one := range t.measured {
+		for _, r := range one.Refused {
+			bad[r.Variant] = true
+		}
+	}
+	return bad
 }
 
 // fixedNumbers are the fields of the shape that all calls share, as far as they are numbers.
@@ -219,10 +226,12 @@ func (m *maker) finish(ctx context.Context) (*Report, error) {
 		}
 		all = append(all, s)
 	}
-	for _, s := range all {
-		if err := m.certify(ctx, s); err != nil {
+	for i := range all {
+		s, err := m.certified(ctx, all[i])
+		if err != nil {
 			return nil, err
 		}
+		all[i] = s
 		f, err := s.report(m.Plan.Seed)
 		if err != nil {
 			return nil, err
@@ -235,6 +244,19 @@ func (m *maker) finish(ctx context.Context) (*Report, error) {
 	m.tell(Progress{Step: "writing", Text: m.Dir})
 	report.Elapsed = m.elapsed().Seconds()
 	return report, m.write(all, report)
+}
+
+// certified certifies a task. Where a variant is found wrong at a held-out shape, the task is settled again without it.
+func (m *maker) certified(ctx context.Context, s *settled) (*settled, error) {
+	for {
+		if err := m.certify(ctx, s); err != nil || len(s.task.bad()) == s.wrong {
+			return s, err
+		}
+		var err error
+		if s, err = s.settle(m.Plan.Seed); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // certify measures the variants at held-out shapes.
@@ -269,6 +291,9 @@ func (m *maker) certify(ctx context.Context, s *settled) error {
 		one.Role, one.Seconds = heldOut, time.Since(began).Seconds()
 		if err := s.keep(one); err != nil {
 			return err
+		}
+		if len(s.task.bad()) > s.wrong {
+			break // certified settles the task again
 		}
 	}
 	return nil
@@ -337,6 +362,9 @@ func (s *settled) judge(f *ReportFunction, seed uint64) error {
 			continue // the budget ended before it was measured for this tree
 		}
 		if c := one.Confirmed; c != nil {
+			if !(c.Ratio > 0) {
+				continue // no pair of turns was plausible: nothing is known of the shape
+			}
 			p.Ratio, p.Low, p.High = c.Ratio, c.Low, c.High
 			if c.Low <= 0 { // too few pairs for an interval
 				p.Low, p.High = c.Ratio, c.Ratio
