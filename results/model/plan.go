@@ -54,7 +54,7 @@ func NewPlan(c *model.Config, o model.Options, name string, find func(string) (k
 	if p.Name == "" {
 		p.Name = identifier(c.Name)
 	}
-	if err := native.CheckName(p.Name); err != nil {
+	if err := native.CheckLibraryName(p.Name); err != nil {
 		return nil, err
 	}
 	var err error
@@ -92,7 +92,7 @@ func identifier(text string) string {
 	}, text)
 	const most = 40
 	name = name[:min(len(name), most)]
-	if native.CheckName(name) != nil {
+	if native.CheckLibraryName(name) != nil {
 		name = "model_" + name
 	}
 	return name
@@ -144,7 +144,8 @@ func (p *Plan) text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// claim writes the plan into a new directory, and compares it with that of one that exists.
+// claim writes the plan into a directory that was begun, or compares it with the one that is there. The caller has locked the directory, so that no
+// other process writes another plan.
 func (p *Plan) claim(dir string) error {
 	text, err := p.text()
 	if err != nil {
@@ -161,6 +162,15 @@ func (p *Plan) claim(dir string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	return files.Write(path, text)
+}
+
+// begin makes the directory of a library, unless it holds something else.
+func begin(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, tuningDir, planName))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -170,8 +180,5 @@ func (p *Plan) claim(dir string) error {
 			return fmt.Errorf("%s: it holds %s, and no library that tune has begun: give --out a new folder", dir, e.Name())
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, tuningDir, madeDir), 0o777); err != nil {
-		return err
-	}
-	return files.Write(path, text)
+	return os.MkdirAll(filepath.Join(dir, tuningDir, madeDir), 0o777)
 }
