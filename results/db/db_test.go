@@ -329,6 +329,9 @@ func TestAdd(t *testing.T) {
 	if err := os.RemoveAll(moved); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(moved, nil, 0o666); err != nil { // a file in its place
+		t.Fatal(err)
+	}
 	if n, err := d.Collect(t.Context(), Gone); err != nil || n != 1 || len(list()) != 1 {
 		t.Errorf("forgot %d: %v", n, err)
 	}

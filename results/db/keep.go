@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"tune/internal/files"
 	"tune/results"
@@ -117,10 +118,10 @@ func (d *DB) Collect(ctx context.Context, gone func(dir string) bool) (int, erro
 	return forgotten, d.explain(err)
 }
 
-// Gone reports whether a directory holds no run any more.
+// Gone reports whether a directory holds no run any more. It is gone, too, where a file stands in its place.
 func Gone(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, results.SettingsName))
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // Rebuilt is what Rebuild did.
