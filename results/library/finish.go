@@ -156,7 +156,7 @@ func (t *task) growth(seed uint64) choice.Growth {
 }
 
 // matrixOf returns the costs that were measured at the shapes of a role, in seconds. A variant that was refused anywhere costs
-// choice.Missing everywhere.
+// choice.Missing everywhere, and so does one that came after the measurement of a training shape, there.
 func (t *task) matrixOf(role string) choice.Matrix {
 	m := choice.Matrix{Fields: t.Fields, Fixed: t.fixedNumbers()}
 	at := map[string]int{}
@@ -168,6 +168,9 @@ func (t *task) matrixOf(role string) choice.Matrix {
 	shapes := map[string][]PlannedShape{training: t.Training, heldOut: t.HeldOut}[role]
 	for _, shape := range shapes {
 		one := t.at(role, shape.Fields)
+		if one == nil && role == training {
+			one = t.before(shape.Fields)
+		}
 		if one == nil {
 			continue
 		}
@@ -324,12 +327,17 @@ func (s *settled) report(seed uint64) (ReportFunction, error) {
 		}
 	}
 	var use, runs []int
+	f.Plain = f.Measured
 	for i, shape := range s.matrix.Shapes {
-		if v := s.tree.At(shape.Fields); !math.IsInf(s.matrix.Costs[i][v], 1) {
-			use, runs = append(use, v), append(runs, i)
+		v := s.tree.At(shape.Fields)
+		if math.IsInf(s.matrix.Costs[i][v], 1) {
+			continue
+		}
+		use, runs = append(use, v), append(runs, i)
+		if s.at(training, shape.Fields) != nil {
+			f.Plain--
 		}
 	}
-	f.Plain = f.Measured - len(runs)
 	if len(runs) > 0 {
 		f.TreeRegret = Share(s.matrix.Rows(runs).Regrets(use).Mean)
 	}

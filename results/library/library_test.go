@@ -449,6 +449,27 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+// TestBefore: what is known of shapes stays known when a variant is added and the budget does not reach them again.
+func TestBefore(t *testing.T) {
+	one := measuredTask()
+	one.Training = append(one.Training, PlannedShape{[]int64{7}, 1})
+	one.variants = append(one.variants, variant{Name: "m7", Tuned: []int64{7}})
+	one.measured = append(one.measured, measurement{Role: training, Fields: []int64{7}, Costs: []measured{{Variant: "m1", Cost: 9}, {Variant: "m100", Cost: 30}, {Variant: "m7", Cost: 3}}})
+	one.Variants = 3
+	s, err := one.settle(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m, want := range map[int64]string{1: "m1", 2: "m1", 100: "m100", 200: "m100"} {
+		if got := s.variants[s.tree.At([]int64{m})].Name; got != want {
+			t.Errorf("at m=%d the library takes %s, want %s", m, got, want)
+		}
+	}
+	if r, err := s.report(1); err != nil || r.Measured != 1 || r.Planned != 5 || r.Plain != 0 {
+		t.Errorf("the report is %+v: %v", r, err)
+	}
+}
+
 // The last measurement that has all variants counts; one without a new variant does not.
 func TestCovers(t *testing.T) {
 	one := measuredTask()

@@ -443,6 +443,17 @@ func (t *task) at(role string, fields []int64) *measurement {
 	return nil
 }
 
+// before returns the last measurement of some variants at a training shape; nil where there is none. It says what was known there before the
+// others came.
+func (t *task) before(fields []int64) *measurement {
+	for i, m := range slices.Backward(t.measured) {
+		if m.Role == training && slices.Equal(m.Fields, fields) {
+			return &t.measured[i]
+		}
+	}
+	return nil
+}
+
 // covers reports whether a measurement has all variants.
 func (t *task) covers(m measurement) bool {
 	for _, v := range t.variants {
