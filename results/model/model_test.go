@@ -401,6 +401,10 @@ func TestPlan(t *testing.T) {
 	if err := errors.Join(begin(dir), p.claim(dir)); err != nil {
 		t.Errorf("the same again: %v", err)
 	}
+	p.Notes, p.Model.Notes = []string{"elsewhere/tiny.json:1:2: a note"}, []string{"elsewhere/tiny.json:1:2: a note"}
+	if err := p.claim(dir); err != nil || len(p.Notes)+len(p.Model.Notes) > 0 {
+		t.Errorf("the same by another path: %v, %q", err, p.Notes)
+	}
 	p.Quant = "q8_0"
 	if err := p.claim(dir); err == nil || !strings.Contains(err.Error(), "it was begun for another model") {
 		t.Errorf("another plan: %v", err)

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -147,22 +148,26 @@ func (p *Plan) text() ([]byte, error) {
 // claim writes the plan into a directory that was begun, or compares it with the one that is there. The caller has locked the directory, so that no
 // other process writes another plan.
 func (p *Plan) claim(dir string) error {
-	text, err := p.text()
+	path := filepath.Join(dir, tuningDir, planName)
+	old, err := files.Read(path, mostPlan)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err := p.text()
+		if err != nil {
+			return err
+		}
+		return files.Write(path, text)
+	}
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, tuningDir, planName)
-	old, err := files.Read(path, mostPlan)
-	if err == nil {
-		if !bytes.Equal(old, text) {
-			return &OtherPlanError{dir}
-		}
-		return nil
+	var was Plan
+	if err := json.Unmarshal(old, &was); err == nil && was.Model != nil {
+		p.Notes, p.Model.Notes = was.Notes, was.Model.Notes // they name the file by the path that it was given with
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if text, err := p.text(); err != nil || !bytes.Equal(old, text) {
+		return cmp.Or[error](err, &OtherPlanError{dir})
 	}
-	return files.Write(path, text)
+	return nil
 }
 
 // begin makes the directory of a library, unless it holds something else.
