@@ -164,6 +164,14 @@ func TestDamage(t *testing.T) {
 	if _, err := readMeasured(write("measured.jsonl", "{}\nx\n"), false); err == nil || !strings.Contains(err.Error(), ": remove the line, and what it measured is measured again") {
 		t.Error(err)
 	}
+	old := &maker{Options: Options{Plan: &Plan{Tasks: []TaskPlan{{Kernel: "gemm-f32", Function: "f", Version: "0"}}}, Dir: "lib", Kernels: find(t), Version: "1.2"}}
+	if err := old.load(); err == nil || !strings.HasSuffix(err.Error(), ", and the library was begun with version 0: it needs the tune that made it, 1.2, or another library, made by this one") {
+		t.Error(err)
+	}
+	old.locked = true
+	if err := old.load(); err == nil || !strings.HasSuffix(err.Error(), ", and the library was begun with version 0: give --out a new folder") {
+		t.Error(err)
+	}
 	write(manifestName, `{"format": 99}`)
 	if _, err := ReadReport(dir); err == nil || !strings.Contains(err.Error(), "format is 99, want ") {
 		t.Error(err)

@@ -162,7 +162,11 @@ func (m *maker) load() (err error) {
 			return err
 		}
 		if v := t.kernel.Info().Version; v != p.Version {
-			return fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: give --out a new folder", m.Dir, p.Kernel, v, p.Version)
+			remedy := "give --out a new folder"
+			if !m.locked {
+				remedy = fmt.Sprintf("it needs the tune that made it, %s, or another library, made by this one", m.Version)
+			}
+			return fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: %s", m.Dir, p.Kernel, v, p.Version, remedy)
 		}
 		if err = t.readVariants(); err != nil {
 			return err
