@@ -73,9 +73,13 @@ two are not of one kernel and shape; 4 with --fail-over, it cannot tell; 130 int
 			return usage(errors.New("--yes has no effect with --recorded, because nothing is run: leave it out"))
 		}
 		if library.IsLibrary(args[0]) || library.IsLibrary(args[1]) {
+			made := args[0]
+			if !library.IsLibrary(made) {
+				made = args[1]
+			}
 			for _, flag := range []string{"shape", "config", "data"} {
 				if c.Flags().Changed(flag) {
-					return usage(fmt.Errorf("--%s is for runs and schedules, and %s is a library: leave it out", flag, args[0]))
+					return usage(fmt.Errorf("--%s is for runs and schedules, and %s is a library: leave it out", flag, made))
 				}
 			}
 			if !c.Flags().Changed("limit") {

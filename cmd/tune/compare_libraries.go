@@ -119,7 +119,10 @@ func (a *app) printLibraries(c *library.Comparison) error {
 		if same > 0 {
 			words = append(words, fmt.Sprintf("the same code at %d", same))
 		}
-		fmt.Fprintf(w, "verdict   of %s: %s\n", plain.Count(len(f.Shapes), "shape"), strings.Join(words, ", "))
+		if f.Unknown > 0 {
+			words = append(words, fmt.Sprintf("nothing recorded of one of them at %d", f.Unknown))
+		}
+		fmt.Fprintf(w, "verdict   of %s: %s\n", plain.Count(len(f.Shapes)+f.Unknown, "shape"), strings.Join(words, ", "))
 	}
 	for _, only := range []struct {
 		side  string

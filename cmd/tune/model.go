@@ -151,7 +151,7 @@ func (a *app) modelPlan(path string, f *modelFlags) (*modellib.Plan, error) {
 		return nil, errors.New("there is nothing to do: give --contexts with numbers other than 0, or --prompt")
 	}
 	if f.name != "" {
-		if err := native.CheckName(f.name); err != nil {
+		if err := native.CheckLibraryName(f.name); err != nil {
 			return nil, fmt.Errorf("--name: %w", err)
 		}
 	}
@@ -178,6 +178,9 @@ func (a *app) makeModel(ctx context.Context, o modellib.Options, f modelFlags) e
 	n.end()
 	if errors.Is(err, context.Canceled) {
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted: everything that was measured is kept in %s: the same command continues", o.Dir)}
+	}
+	if peers, ok := errors.AsType[*modellib.PeersError](err); ok {
+		return usage(fmt.Errorf("--peers: %w", peers))
 	}
 	if err != nil {
 		return unmade("out", o.Dir, err)

@@ -54,7 +54,7 @@ var tuning = pattern.Lazy(`^-m(64|sse2?|fpmath=sse|no-.*|tune=.*|prefer-vector-w
 
 // check returns an error where the library cannot be written.
 func (l Library) check() error {
-	if err := native.CheckName(l.Name); err != nil {
+	if err := native.CheckLibraryName(l.Name); err != nil {
 		return fmt.Errorf("the library's name: %w", err)
 	}
 	if !regexp.MustCompile(`^[A-Za-z0-9.+~-]*$`).MatchString(l.Version) {
@@ -63,17 +63,15 @@ func (l Library) check() error {
 	if len(l.Functions) == 0 {
 		return errors.New("the library has no function")
 	}
-	var symbols []string
+	var names []string
 	for _, f := range l.Functions {
 		if err := f.check(); err != nil {
 			return fmt.Errorf("function %s: %w", f.Name, err)
 		}
-		for _, s := range append([]string{"", "_choice", "_plain", "_variants", "_packed_bytes", "_pack"}, f.numbered()...) {
-			if slices.Contains(symbols, f.Name+s) {
-				return fmt.Errorf("function %s: the symbol %s_%s%s would be there twice: choose another name", f.Name, l.Name, f.Name, s)
-			}
-			symbols = append(symbols, f.Name+s)
-		}
+		names = append(names, f.Name)
+	}
+	if err := CheckNames(l.Name, names); err != nil {
+		return err
 	}
 	if l.BLAS {
 		return l.checkBLAS()
@@ -101,15 +99,6 @@ func (l Library) checkBLAS() error {
 		}
 	}
 	return nil
-}
-
-// numbered returns the suffixes of the variants' symbols.
-func (f Function) numbered() []string {
-	var out []string
-	for i := range f.Variants {
-		out = append(out, fmt.Sprintf("_v%d", i), fmt.Sprintf("_v%d_pack", i))
-	}
-	return out
 }
 
 func (f Function) check() error {

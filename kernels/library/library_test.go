@@ -461,6 +461,8 @@ func TestCheck(t *testing.T) {
 		{"no function", func(l *Library) { l.Functions = nil }},
 		{"version", func(l *Library) { l.Version = "1\n2" }},
 		{"would be there twice: choose another name", func(l *Library) { l.Functions = append(l.Functions, l.Functions[0]) }},
+		{"function kernel: every library has a name demo_kernel of its own", func(l *Library) { l.Functions[0].Name = "kernel" }},
+		{"math.h, libmath or a target of CMake is something else", func(l *Library) { l.Name = "math" }},
 		{"it has no variants, or no tree that chooses among them", func(l *Library) { l.Functions[0].Variants = nil }},
 		{"the tree chooses variant 3 of 3", func(l *Library) { l.Functions[0].Tree = &choice.Tree{Root: &choice.Node{Variant: 3}} }},
 		{"the tree asks for dimension 3 of 3", func(l *Library) { l.Functions[0].Tree.Features = choice.Features(4) }},

@@ -93,6 +93,39 @@ int main(void)
 	run(t, dir, "gcc", strict...)
 }
 
+// TestPredictorEmpty: where a dimension may be 0, the plain form takes such calls, and no cost is predicted.
+func TestPredictorEmpty(t *testing.T) {
+	l, dir := foreign(), t.TempDir()
+	f := &l.Functions[0]
+	f.Linkage.Dims[0].Least, f.Shapes = 0, nil
+	p := &choice.Predictor{Fields: []string{"n", "m"}}
+	for i := range f.Variants {
+		amounts, err := choice.ParseAmounts([][]string{{"n"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Predictions = append(p.Predictions, choice.Prediction{Variant: i, Terms: []choice.Term{{Weight: float64(1 + i), Amount: amounts[0]}}})
+	}
+	f.Tree = &choice.Tree{Features: choice.Features(2), Root: &choice.Node{Variant: -1, Predictor: p}}
+	write(t, l, dir)
+	const program = `#include <stdio.h>
+#include "demo.h"
+int main(void)
+{
+	printf("%d %d %d %d", demo_gather_choice(0, 5), demo_gather_choice(1, 5), demo_gather_choice(100, 5), demo_gather_choice(101, 5));
+	return 0;
+}
+`
+	if err := os.WriteFile(filepath.Join(dir, "program.c"), []byte(program), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run(t, dir, "make", "libdemo.a", "CFLAGS=-fsanitize=undefined -fno-sanitize-recover=undefined")
+	run(t, dir, "gcc", "-Iinclude", "-fsanitize=undefined", "-o", "program", "program.c", "libdemo.a")
+	if got, want := run(t, dir, "./program"), "-1 0 0 -1"; got != want {
+		t.Errorf("the choices are %s, want %s", got, want)
+	}
+}
+
 // TestPredictorFaults: a predictor that C cannot have is refused.
 func TestPredictorFaults(t *testing.T) {
 	power, err := choice.ParseAmounts([][]string{{"m ** k"}})

@@ -471,7 +471,11 @@ func (t *functionText) EmptyShape() string {
 	for i, name := range t.shape {
 		words[i] = name + " <= 0"
 		if d := t.Dims[t.index(name)]; d.Most > 0 {
-			words[i] = fmt.Sprintf("%[1]s < INT64_C(%[2]d) || %[1]s > INT64_C(%[3]d)", name, d.Least, d.Most)
+			least := d.Least
+			if t.Predicts() {
+				least = max(least, 1) // costs are predicted without empty dimensions
+			}
+			words[i] = fmt.Sprintf("%[1]s < INT64_C(%[2]d) || %[1]s > INT64_C(%[3]d)", name, least, d.Most)
 		}
 	}
 	for _, d := range t.Multiples() { // after those that say that no dimension is 0

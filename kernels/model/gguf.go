@@ -131,13 +131,21 @@ func (m metadata) config(fam family, from *origin) (*Config, error) {
 	if c.Window > 0 {
 		c.local(0)
 	}
-	for key, into := range map[string]*float64{"attention.layer_norm_rms_epsilon": &c.Eps, "attention.layer_norm_epsilon": &c.Eps, "rope.freq_base": &c.RopeTheta} {
+	eps := []string{"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}
+	if fam.norm == normRMS { // where a file has both, that of the model's norm counts
+		slices.Reverse(eps)
+	}
+	for _, key := range append(eps, "rope.freq_base") {
 		v, ok, err := m.number(key)
 		if err != nil {
 			return nil, err
 		}
-		if ok && v > 0 && !math.IsInf(v, 0) {
-			*into = v
+		switch {
+		case !ok || v <= 0 || math.IsInf(v, 0):
+		case key == "rope.freq_base":
+			c.RopeTheta = v
+		default:
+			c.Eps = v
 		}
 	}
 	_, missing := m.file.Tensor("output.weight")

@@ -92,6 +92,18 @@ func TestGGUF(t *testing.T) {
 	if err != nil || c.Tied || !c.Pairwise || c.Vocab != 100 || c.KVHeads != 4 {
 		t.Errorf("%+v, %v", c, err)
 	}
+	// Of two numbers for the norms, that of the model's own norm counts, in each reading.
+	for arch, want := range map[string]float32{"llama": 1e-6, "phi2": 1e-5} {
+		both := saved(t, []any{
+			"general.architecture", arch, arch + ".embedding_length", uint32(64), arch + ".attention.head_count", uint32(4), arch + ".feed_forward_length", uint32(96),
+			arch + ".block_count", uint32(2), arch + ".vocab_size", uint32(100), arch + ".attention.layer_norm_rms_epsilon", float32(1e-6), arch + ".attention.layer_norm_epsilon", float32(1e-5),
+		}, nil)
+		for range 20 {
+			if c, err := ReadFile(both, ""); err != nil || c.Eps != float64(want) {
+				t.Fatalf("%s: %+v, %v: want eps %v", arch, c, err, want)
+			}
+		}
+	}
 	for _, test := range []struct {
 		values []any
 		want   string

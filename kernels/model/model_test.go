@@ -190,6 +190,33 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
+// TestPromptWindow: a prompt that is longer than the window has the attention of every layer, also where all layers have the window.
+func TestPromptWindow(t *testing.T) {
+	const sizes = `"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 96, "vocab_size": 100, "num_hidden_layers": 6`
+	for _, family := range []string{"mistral", "gemma2"} {
+		c, err := parse("config.json", []byte(`{"model_type": "`+family+`", "sliding_window": 16, `+sizes+`}`), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, notes, err := c.Scenarios(Options{Quant: "q8_0", Prompt: 64})
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := map[string]int{}
+		for _, o := range all[0].Operations {
+			calls[o.Role] = o.Calls
+		}
+		if calls[RoleAttention] != 6 || calls[RoleRopeK] != 6 || calls[RoleWindow] != 0 {
+			t.Errorf("%s: %v", family, calls)
+		}
+		if !slices.ContainsFunc(notes, func(n string) bool {
+			return strings.Contains(n, "layers see 16 keys at most; they are measured with all keys")
+		}) {
+			t.Errorf("%s: no note says it: %q", family, notes)
+		}
+	}
+}
+
 // TestFaults: what is wrong with a config is said by its entry.
 func TestFaults(t *testing.T) {
 	const sizes = `"hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 96, "vocab_size": 100, "num_hidden_layers": 6`

@@ -233,17 +233,13 @@ func (s *step) attention() {
 	if s.scenario.Prompt {
 		queries, calls = "queries=tokens", 1
 	}
-	shape := ",heads=heads,kv_heads=kv_heads,head=head_dim,kv=f16"
-	s.call(RoleAttention, "attention", queries+",context=context"+shape, (c.Layers-local)*calls)
-	if local == 0 {
-		return
-	}
-	if s.scenario.Prompt {
+	if s.scenario.Prompt && local > 0 {
 		// The kernel has no windows for many queries: the layers are counted with all keys.
 		s.note(fmt.Sprintf("in %s, %d layers see %d keys at most; they are measured with all keys", s.scenario.Name, local, c.Window))
-		s.scenario.Operations[len(s.scenario.Operations)-1].Calls += local
-		return
+		local = 0
 	}
+	shape := ",heads=heads,kv_heads=kv_heads,head=head_dim,kv=f16"
+	s.call(RoleAttention, "attention", queries+",context=context"+shape, (c.Layers-local)*calls)
 	s.call(RoleWindow, "attention", queries+",context=window"+shape, local*calls)
 }
 

@@ -82,6 +82,23 @@ func CheckName(name string) error {
 	return nil
 }
 
+// foreignNames are names of libraries whose header or file would take the place of another one: headers of C and POSIX, libraries that the linker
+// is given, src/variants.h, and targets that CMake keeps for itself.
+var foreignNames = strings.Fields(`assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic stdbool
+	stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype cblas cpuid immintrin omp pthread sched strings unistd
+	c dl gcc m rt variants all clean help install package test`)
+
+// CheckLibraryName returns an error where a name cannot be that of a library, whose header is include/NAME.h.
+func CheckLibraryName(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if slices.Contains(foreignNames, name) {
+		return fmt.Errorf("%q cannot be the name of a library: %[1]s.h, lib%[1]s or a target of CMake is something else: choose another name", name)
+	}
+	return nil
+}
+
 // NewLibrary makes a library with the function name from an exported program and its build.json. All other symbols get the name
 // as a prefix, so that libraries of different names link into one program. about is a line about where the kernel comes from.
 // Nothing is compiled.

@@ -69,6 +69,10 @@ func (r *Row) scan(from interface{ Scan(...any) error }, more ...any) error {
 		&r.Ended, &r.Evaluations, &r.Valid, &r.Elapsed, &r.Key, &r.Cost, &r.Verdict}, more...)...)
 }
 
+// proven is 1 for a run whose schedule is proven to be faster than its baseline, where that says something about others: the baseline of a run with
+// pinned values has these too, and may be slower than that of the kernel. So such a proof counts beside one without pinned values, and alone it does not.
+const proven = `s.verdict = 'faster' AND max(s.verdict = 'faster' AND json_extract(r.settings, '$.pinned') IS NULL) OVER ()`
+
 // ErrUnknown says that nothing is known of a kernel.
 var ErrUnknown = errors.New("nothing is known")
 
@@ -87,7 +91,7 @@ func (d *DB) Best(ctx context.Context, q Query) (Answer, error) {
 		a := Answer{Distance: distance, Here: here}
 		var content string
 		row := d.sql.QueryRowContext(ctx, "SELECT "+rowColumns+", s.content FROM "+rowTables+" WHERE r.kernel = ? AND r.shape = ? AND "+q.where(here)+
-			" ORDER BY s.verdict = 'faster' DESC, s.cost, r.created DESC LIMIT 1", append([]any{q.Kernel, shape}, q.values(here)...)...)
+			" ORDER BY "+proven+" DESC, s.cost, r.created DESC LIMIT 1", append([]any{q.Kernel, shape}, q.values(here)...)...)
 		if err := a.scan(row, &content); err != nil {
 			return Answer{}, d.explain(err)
 		}
@@ -151,11 +155,11 @@ func (d *DB) nearest(ctx context.Context, q Query, here bool) (text string, dist
 				rows.Close()
 				return "", 0, err
 			}
-			if math.Abs(other-size) > least {
+			if math.Abs(other-size) > least+rounding {
 				break
 			}
 			// Of equally distant shapes the order of the text decides, so that the answer does not depend on that of the rows.
-			if far := want.distance(parseShape(one)); far < least || far == least && cmp.Less(one, text) {
+			if far := want.distance(parseShape(one)); far < least-rounding || far < least+rounding && cmp.Less(one, text) {
 				text, least = one, far
 			}
 		}

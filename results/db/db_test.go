@@ -141,6 +141,31 @@ func TestBest(t *testing.T) {
 	}
 }
 
+// TestBestPinned: that a run is faster than a baseline with pinned values does not put it before one that is faster than both.
+func TestBestPinned(t *testing.T) {
+	d, root := filled(t, made{"1", "m=512", here, 100, space.NoGain, false}, made{"1", "m=64", here, 100, space.NoGain, false}, made{"1", "m=8", here, 100, space.Faster, false})
+	for i, m := range []made{{"1", "m=512", here, 500, space.Faster, false}, {"1", "m=64", here, 50, space.Faster, false}, {"1", "m=8", here, 50, space.Faster, false}} {
+		dir := filepath.Join(root, fmt.Sprint("pinned", i))
+		makeRun(t, dir, m, 10+i)
+		path := filepath.Join(dir, results.SettingsName)
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, bytes.Replace(text, []byte("{"), []byte(`{"pinned": {"u": "0"},`), 1), 0o666)
+		}
+		if err == nil {
+			err = d.Add(t.Context(), dir)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for shape, want := range map[string]float64{"m=512": 100, "m=64": 50, "m=8": 50} {
+		if best, err := d.Best(t.Context(), Query{"k", "1", shape, here}); err != nil || *best.Cost != want {
+			t.Errorf("%s: %+v, %v: want cost %v", shape, best.Row, err, want)
+		}
+	}
+}
+
 // TestNearest: the shape that Best finds by looking at a few is the one that looking at all finds.
 func TestNearest(t *testing.T) {
 	ctx := t.Context()
@@ -183,6 +208,23 @@ func TestNearest(t *testing.T) {
 			t.Fatalf("%s: %v at %v, want %v (%v)", asked, got.Shape, got.Distance, least, err)
 		}
 	})
+}
+
+// TestTies: of shapes that are equally far away it is always the same one, though sums of the same numbers in another order differ.
+func TestTies(t *testing.T) {
+	d := openAt(t, filepath.Join(t.TempDir(), "tune.db"))
+	for i, s := range []string{"m=700,n=500,k=300", "m=700,n=300,k=500", "m=500,n=700,k=300", "m=500,n=300,k=700", "m=300,n=700,k=500", "m=300,n=500,k=700"} {
+		e := entry{Run: fmt.Sprint(i), Settings: results.Settings{Kernel: "k", Shape: s, Machine: here, Measured: true}, Schedule: &results.Schedule{Key: "u=0", Cost: 1}}
+		if err := d.enter(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 50 {
+		got, err := d.Best(t.Context(), Query{Kernel: "k", Shape: "m=100,n=100,k=100", Machine: here})
+		if err != nil || got.Shape != "m=300,n=500,k=700" {
+			t.Fatalf("%s, %v: want the first in the order of their texts", got.Shape, err)
+		}
+	}
 }
 
 // TestSources: runs to start from are of this machine first, and near.
@@ -287,6 +329,9 @@ func TestAdd(t *testing.T) {
 	if err := os.RemoveAll(moved); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(moved, nil, 0o666); err != nil { // a file in its place
+		t.Fatal(err)
+	}
 	if n, err := d.Collect(t.Context(), Gone); err != nil || n != 1 || len(list()) != 1 {
 		t.Errorf("forgot %d: %v", n, err)
 	}
@@ -327,6 +372,9 @@ func TestExport(t *testing.T) {
 	}
 	if want := strings.NewReplacer(`,"dir":"`+filepath.Join(root, "0")+`"`, "", `,"dir":"`+filepath.Join(root, "1")+`"`, "").Replace(text.String()); again.String() != want {
 		t.Errorf("exported again:\n%s\nwant\n%s", again.String(), want)
+	}
+	if n, err := other.Import(t.Context(), bytes.NewReader(text.Bytes()), "x"); err != nil || n != 0 {
+		t.Errorf("of the same export %d runs are new the second time: %v", n, err)
 	}
 	if n, err := d.Import(t.Context(), &text, "x"); err != nil || n != 0 {
 		t.Errorf("%d runs of a directory were replaced: %v", n, err)
@@ -436,6 +484,44 @@ func TestRebuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("cut", true)
+}
+
+// TestRebuildInterrupted: an index that is whole stays where it is, at whatever moment rebuilding it is interrupted.
+func TestRebuildInterrupted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tune.db")
+	d := openAt(t, path)
+	tx, err := d.sql.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1500 {
+		e := entry{Run: fmt.Sprint(i), Settings: results.Settings{Kernel: "k", Shape: fmt.Sprintf("m=%d", i), Machine: here}, Points: []Point{{Key: strings.Repeat("u", 2000)}}}
+		if err := e.write(t.Context(), tx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(tx.Commit(), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	interrupted := 0
+	for patience := time.Duration(0); patience < 20*time.Millisecond; patience += 200 * time.Microsecond {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		done, err := Rebuild(ctx, path, nil, nil)
+		cancel()
+		if err != nil {
+			interrupted++
+		}
+		if moved, _ := filepath.Glob(path + ".damaged*"); done.Damaged != "" || len(moved) > 0 {
+			t.Fatalf("interrupted after %v, it took the index for damaged: %+v, %v", patience, done, err)
+		}
+	}
+	if interrupted == 0 {
+		t.Error("nothing was interrupted")
+	}
+	d = openAt(t, path)
+	if rows, err := d.List(t.Context(), Filter{}); err != nil || len(rows) != 1500 {
+		t.Errorf("%d runs, %v", len(rows), err)
+	}
 }
 
 // TestMigrate: a later version brings the file to its tables and keeps what it holds; this version then refuses it.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -352,7 +353,8 @@ func (d *DB) SetRoofs(ctx context.Context, m results.Machine, roofs json.RawMess
 	return d.explain(tx.Commit())
 }
 
-// shape is the text form of a shape in its fields.
+// shape is the text form of a shape in its fields. Sums over its fields are made in the order of their names, so that they are the same numbers
+// each time.
 type shape map[string]string
 
 func parseShape(text string) shape {
@@ -376,13 +378,16 @@ func logarithm(value string) (float64, bool) {
 
 // size is the sum of the logarithms of all numbers. Two shapes are at least as far apart as their sizes.
 func (s shape) size() (sum float64) {
-	for _, value := range s {
-		if l, ok := logarithm(value); ok {
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if l, ok := logarithm(s[name]); ok {
 			sum += l
 		}
 	}
 	return sum
 }
+
+// rounding is by how much sums of logarithms that are equal may differ.
+const rounding = 1e-9
 
 // otherWord is the distance of two shapes for a field with different words, such as a layout or a type: more than a number that is eight
 // times as large.
@@ -391,7 +396,8 @@ const otherWord = 4
 // distance is how far apart two shapes are: 1 for each number that is twice as large, otherWord for each word that differs. A field
 // that one of them lacks counts as a word.
 func (s shape) distance(o shape) (sum float64) {
-	for name, a := range s {
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		a := s[name]
 		b, ok := o[name]
 		la, isA := logarithm(a)
 		lb, isB := logarithm(b)
@@ -402,9 +408,9 @@ func (s shape) distance(o shape) (sum float64) {
 			sum += otherWord + math.Abs(la-lb)
 		}
 	}
-	for name, b := range o {
+	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if _, ok := s[name]; !ok {
-			lb, _ := logarithm(b)
+			lb, _ := logarithm(o[name])
 			sum += otherWord + math.Abs(lb)
 		}
 	}

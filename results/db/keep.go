@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"tune/internal/files"
 	"tune/results"
@@ -117,10 +118,10 @@ func (d *DB) Collect(ctx context.Context, gone func(dir string) bool) (int, erro
 	return forgotten, d.explain(err)
 }
 
-// Gone reports whether a directory holds no run any more.
+// Gone reports whether a directory holds no run any more. It is gone, too, where a file stands in its place.
 func Gone(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, results.SettingsName))
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // Rebuilt is what Rebuild did.
@@ -145,7 +146,11 @@ func Rebuild(ctx context.Context, path string, roots []string, observe func(done
 		return out, err
 	}
 	defer d.Close()
-	if err := d.whole(ctx); err != nil {
+	err = d.whole(ctx)
+	if _, damaged := errors.AsType[*DamagedError](err); err != nil && !damaged {
+		return out, err
+	}
+	if err != nil {
 		d.Close()
 		if out.Damaged, err = aside(path); err != nil {
 			return out, err
@@ -186,14 +191,21 @@ func Rebuild(ctx context.Context, path string, roots []string, observe func(done
 	return out, nil
 }
 
-// whole reports damage that opening a file does not find.
+// whole reports damage that opening a file does not find, as a *DamagedError. Another error says that nobody knows, because something ended the
+// check.
 func (d *DB) whole(ctx context.Context) error {
 	var answer string
-	if err := d.sql.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&answer); err != nil {
-		return err
+	err := d.sql.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&answer)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case isElsewhere(err):
+		return explain(d.path, err)
+	case err == nil && answer != "ok":
+		err = errors.New(answer)
 	}
-	if answer != "ok" {
-		return errors.New(answer)
+	if err != nil {
+		return &DamagedError{d.path, err}
 	}
 	return nil
 }
@@ -258,21 +270,25 @@ func (d *DB) Import(ctx context.Context, r io.Reader, name string) (int, error) 
 		if err != nil {
 			return entered, fmt.Errorf("%s, line %d: %w: want what 'tune db export' writes; the runs before it are in the index", name, n, err)
 		}
-		var known int
-		if err := d.sql.QueryRowContext(ctx, "SELECT count(*) FROM runs WHERE run = ? AND dir <> ''", e.Run).Scan(&known); err != nil {
+		var known, here int
+		if err := d.sql.QueryRowContext(ctx, "SELECT count(*), count(nullif(dir, '')) FROM runs WHERE run = ?", e.Run).Scan(&known, &here); err != nil {
 			return entered, d.explain(err)
 		}
-		if known > 0 {
+		if here > 0 {
 			continue
 		}
 		e.Dir, e.Stamp = "", ""
 		if err := d.enter(ctx, e); err != nil {
-			return entered, err
+			return entered, fmt.Errorf("%s, line %d: %w", name, n, err)
 		}
-		entered++
+		if known == 0 {
+			entered++
+		}
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
 		return entered, fmt.Errorf("%s: %w: a line may have %s at most", name, err, files.Size(mostLine))
+	} else if err != nil {
+		return entered, fmt.Errorf("%s: %w", name, err)
 	}
 	return entered, nil
 }

@@ -44,6 +44,8 @@ type ComparedFunction struct {
 	Kernel   string          `json:"kernel"`
 	Fixed    string          `json:"fixed,omitempty"`
 	Shapes   []ComparedShape `json:"shapes"`
+	// Unknown counts the shapes of which nothing is recorded of one of the choices.
+	Unknown int `json:"unknown_shapes,omitempty"`
 }
 
 // ComparedShape is what the two choose at a shape.
@@ -128,10 +130,12 @@ func Compare(ctx context.Context, o CompareOptions) (*Comparison, error) {
 			if err != nil {
 				return nil, err
 			}
-			if ok {
-				one.Verdict = one.As().Verdict()
-				f.Shapes = append(f.Shapes, one)
+			if !ok {
+				f.Unknown++
+				continue
 			}
+			one.Verdict = one.As().Verdict()
+			f.Shapes = append(f.Shapes, one)
 		}
 		c.Functions = append(c.Functions, f)
 	}
@@ -338,9 +342,10 @@ func (c *Comparison) Regressed(slack float64) (out []string) {
 	return out
 }
 
-// Untold counts the shapes at which the two could not be compared well enough to tell, and the functions that B lacks.
+// Untold counts the shapes at which the two could not be compared well enough to tell, or not at all, and the functions that B lacks.
 func (c *Comparison) Untold() (n int) {
 	for _, f := range c.Functions {
+		n += f.Unknown
 		for _, s := range f.Shapes {
 			if s.Verdict == schedule.Undecided {
 				n++

@@ -16,6 +16,7 @@ import (
 
 	"tune/internal/files"
 	"tune/internal/pattern"
+	"tune/kernels/library"
 	"tune/kernels/native"
 	"tune/space"
 )
@@ -198,10 +199,12 @@ func (f *File) check() error {
 		return f.fault([]any{"name"}, "it is missing: want the name of the library, as in name: mine")
 	case native.CheckName(f.Name) != nil:
 		return f.fault([]any{"name"}, "%q cannot be the name of a library: want letters, digits and _, beginning with a letter and not with tune_, and no word of C or C++", f.Name)
+	case native.CheckLibraryName(f.Name) != nil:
+		return f.fault([]any{"name"}, "%v", native.CheckLibraryName(f.Name))
 	case len(f.Tasks) == 0:
 		return f.fault([]any{"tasks"}, "there is none: want a list, each with kernel and shapes, log or ranges")
 	}
-	functions := map[string]bool{}
+	var functions []string
 	for i := range f.Tasks {
 		if err := f.checkTask(i); err != nil {
 			return err
@@ -214,10 +217,16 @@ func (f *File) check() error {
 		if err := native.CheckName(t.Function); err != nil {
 			return f.fault(at, "%s", err)
 		}
-		if functions[t.Function] {
+		if slices.Contains(functions, t.Function) {
 			return f.fault(at, "two tasks have the function %s: give each a name of its own", t.Function)
 		}
-		functions[t.Function] = true
+		functions = append(functions, t.Function)
+		if err := library.CheckNames(f.Name, functions); err != nil {
+			return f.fault(at, "%v", err)
+		}
+		if t.Function == "lock" {
+			return f.fault(at, "lock: the folder of the library has a file of that name where the function has its folder: choose another name")
+		}
 	}
 	if f.BLAS {
 		return f.checkBLAS()
@@ -230,13 +239,18 @@ func (t Task) Own() bool {
 	return strings.HasSuffix(t.Kernel, ".yaml") || strings.HasSuffix(t.Kernel, ".yml")
 }
 
-// baseName is the name of the kernel, or of its file without what says that it is one.
+// baseName is the name of the kernel, or of its file without what says that it is one. Of a file kernel.yaml, as 'tune init' writes it, it is the
+// name of the folder: kernel names nothing.
 func (t Task) baseName() string {
 	if !t.Own() {
 		return t.Kernel
 	}
 	name := filepath.Base(t.Kernel)
-	return strings.TrimSuffix(name, filepath.Ext(name))
+	name = strings.TrimSuffix(name, filepath.Ext(name))
+	if folder := filepath.Base(filepath.Dir(t.Kernel)); name == "kernel" && folder != "." && folder != ".." {
+		return folder
+	}
+	return name
 }
 
 // checkBLAS returns an error where the tasks are not those that a BLAS is made of: nn and nt, of any shape.
@@ -276,8 +290,8 @@ func (f *File) checkTask(i int) error {
 	if len(t.Shapes) == 0 && t.Log == "" && len(t.Ranges) == 0 {
 		return f.fault(at(), "it has no shapes: want shapes, log or ranges")
 	}
-	if t.Weight != nil && !(*t.Weight > 0) {
-		return f.fault(at("weight"), "%g: want more than 0", *t.Weight)
+	if t.Weight != nil && !isWeight(*t.Weight) {
+		return f.fault(at("weight"), "%g: want more than 0, %s", *t.Weight, weightRange)
 	}
 	values := map[string]*int{"samples": t.Samples, "held_out": t.HeldOut, "representatives": t.Representatives, "variants": t.Variants}
 	for _, field := range taskObject {
@@ -289,8 +303,8 @@ func (f *File) checkTask(i int) error {
 		return f.fault(at("regret"), "%v", err)
 	}
 	for j, s := range t.Shapes {
-		if s.Weight != nil && !(*s.Weight > 0) {
-			return f.fault(at("shapes", j, "weight"), "%g: want more than 0", *s.Weight)
+		if s.Weight != nil && !isWeight(*s.Weight) {
+			return f.fault(at("shapes", j, "weight"), "%g: want more than 0, %s", *s.Weight, weightRange)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Ranges)) {
@@ -304,6 +318,15 @@ func (f *File) checkTask(i int) error {
 	}
 	return nil
 }
+
+// isWeight reports whether sums and ratios of such weights are finite numbers.
+func isWeight(w float64) bool { return w >= leastWeight && w <= mostWeight }
+
+const (
+	leastWeight = 1e-15
+	mostWeight  = 1e15
+	weightRange = "from 1e-15 to 1e15"
+)
 
 // tolerated returns the regret that is tolerated; 0 where the task does not say.
 func (t Task) tolerated() (float64, error) {
@@ -332,7 +355,7 @@ func readLog(path string) ([]called, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := csv.NewReader(bytes.NewReader(text))
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff")))) // as spreadsheets write it
 	r.TrimLeadingSpace = true
 	names, err := r.Read()
 	if err != nil {
@@ -356,8 +379,8 @@ func readLog(path string) ([]called, error) {
 				c.fields[names[i]] = v
 				continue
 			}
-			if c.count, err = strconv.ParseFloat(v, 64); err != nil || !(c.count > 0) {
-				return nil, fmt.Errorf("%s:%d: count: %q: want a number above 0", path, line, v)
+			if c.count, err = strconv.ParseFloat(v, 64); err != nil || !isWeight(c.count) {
+				return nil, fmt.Errorf("%s:%d: count: %q: want a number above 0, %s", path, line, v, weightRange)
 			}
 		}
 		key := fmt.Sprint(c.fields)

@@ -127,11 +127,12 @@ type settled struct {
 	chosen choice.Choice
 	tree   *choice.Tree
 	used   []int // the variants of the leaves
+	wrong  int   // how many variants were known to be wrong
 }
 
 // settle chooses the variants of a task and grows its tree from what was measured at training shapes.
 func (t *task) settle(seed uint64) (*settled, error) {
-	s := &settled{task: t, matrix: t.matrixOf(training)}
+	s := &settled{task: t, matrix: t.matrixOf(training), wrong: len(t.bad())}
 	var err error
 	if t.Tolerated > 0 {
 		s.chosen, err = choice.Fewest(s.matrix, t.Tolerated, choice.Search{})
@@ -155,7 +156,7 @@ func (t *task) growth(seed uint64) choice.Growth {
 }
 
 // matrixOf returns the costs that were measured at the shapes of a role, in seconds. A variant that was refused anywhere costs
-// choice.Missing everywhere.
+// choice.Missing everywhere, and so does one that came after the measurement of a training shape, there.
 func (t *task) matrixOf(role string) choice.Matrix {
 	m := choice.Matrix{Fields: t.Fields, Fixed: t.fixedNumbers()}
 	at := map[string]int{}
@@ -163,15 +164,13 @@ func (t *task) matrixOf(role string) choice.Matrix {
 		at[v.Name] = i
 		m.Variants = append(m.Variants, choice.Variant{Name: v.Name, Tuned: v.Tuned, Amounts: v.amounts})
 	}
-	bad := map[string]bool{}
-	for _, one := range t.measured {
-		for _, r := range one.Refused {
-			bad[r.Variant] = true
-		}
-	}
+	bad := t.bad()
 	shapes := map[string][]PlannedShape{training: t.Training, heldOut: t.HeldOut}[role]
 	for _, shape := range shapes {
 		one := t.at(role, shape.Fields)
+		if one == nil && role == training {
+			one = t.before(shape.Fields)
+		}
 		if one == nil {
 			continue
 		}
@@ -192,6 +191,17 @@ func (t *task) matrixOf(role string) choice.Matrix {
 		m.Costs = append(m.Costs, costs)
 	}
 	return m
+}
+
+// bad are the variants that were refused at a shape.
+func (t *task) bad() map[string]bool {
+	bad := map[string]bool{}
+	for _, one := range t.measured {
+		for _, r := range one.Refused {
+			bad[r.Variant] = true
+		}
+	}
+	return bad
 }
 
 // fixedNumbers are the fields of the shape that all calls share, as far as they are numbers.
@@ -219,10 +229,12 @@ func (m *maker) finish(ctx context.Context) (*Report, error) {
 		}
 		all = append(all, s)
 	}
-	for _, s := range all {
-		if err := m.certify(ctx, s); err != nil {
+	for i := range all {
+		s, err := m.certified(ctx, all[i])
+		if err != nil {
 			return nil, err
 		}
+		all[i] = s
 		f, err := s.report(m.Plan.Seed)
 		if err != nil {
 			return nil, err
@@ -235,6 +247,19 @@ func (m *maker) finish(ctx context.Context) (*Report, error) {
 	m.tell(Progress{Step: "writing", Text: m.Dir})
 	report.Elapsed = m.elapsed().Seconds()
 	return report, m.write(all, report)
+}
+
+// certified certifies a task. Where a variant is found wrong at a held-out shape, the task is settled again without it.
+func (m *maker) certified(ctx context.Context, s *settled) (*settled, error) {
+	for {
+		if err := m.certify(ctx, s); err != nil || len(s.task.bad()) == s.wrong {
+			return s, err
+		}
+		var err error
+		if s, err = s.settle(m.Plan.Seed); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // certify measures the variants at held-out shapes.
@@ -270,6 +295,9 @@ func (m *maker) certify(ctx context.Context, s *settled) error {
 		if err := s.keep(one); err != nil {
 			return err
 		}
+		if len(s.task.bad()) > s.wrong {
+			break // certified settles the task again
+		}
 	}
 	return nil
 }
@@ -299,12 +327,17 @@ func (s *settled) report(seed uint64) (ReportFunction, error) {
 		}
 	}
 	var use, runs []int
+	f.Plain = f.Measured
 	for i, shape := range s.matrix.Shapes {
-		if v := s.tree.At(shape.Fields); !math.IsInf(s.matrix.Costs[i][v], 1) {
-			use, runs = append(use, v), append(runs, i)
+		v := s.tree.At(shape.Fields)
+		if math.IsInf(s.matrix.Costs[i][v], 1) {
+			continue
+		}
+		use, runs = append(use, v), append(runs, i)
+		if s.at(training, shape.Fields) != nil {
+			f.Plain--
 		}
 	}
-	f.Plain = f.Measured - len(runs)
 	if len(runs) > 0 {
 		f.TreeRegret = Share(s.matrix.Rows(runs).Regrets(use).Mean)
 	}
@@ -337,6 +370,9 @@ func (s *settled) judge(f *ReportFunction, seed uint64) error {
 			continue // the budget ended before it was measured for this tree
 		}
 		if c := one.Confirmed; c != nil {
+			if !(c.Ratio > 0) {
+				continue // no pair of turns was plausible: nothing is known of the shape
+			}
 			p.Ratio, p.Low, p.High = c.Ratio, c.Low, c.High
 			if c.Low <= 0 { // too few pairs for an interval
 				p.Low, p.High = c.Ratio, c.Ratio

@@ -91,43 +91,50 @@ func TestFileFaults(t *testing.T) {
 		"tasks: []":            `lib.yaml:1: name: it is missing: want the name of the library, as in name: mine`,
 		"nam: lib":             `lib.yaml:1: there is no field "nam" (did you mean "name"?)`,
 		task("function: double\n    shapes: [{m: 1, n: 1, k: 1}]"): `lib.yaml:4: tasks[0].function: "double" cannot be the name of a function: it is a word of C or C++`,
-		task("shap: []"):                                                                        `lib.yaml:4: there is no field "shap": want one of kernel, function, `,
-		task("variants: 2"):                                                                     `lib.yaml:3: tasks[0]: it has no shapes: want shapes, log or ranges`,
-		task("shapes: [{m: 1}]"):                                                                `lib.yaml:4: tasks[0].shapes[0]: n is missing`,
-		"name: lib\ntasks: []\n":                                                                `lib.yaml:2: tasks: there is none: want a list, each with kernel and shapes, log or ranges`,
-		task("shapes: [{m: 1, n: 1}]"):                                                          `tasks[0].shapes[0]: k is missing: give its value, or one for all calls in fixed`,
-		task("fixed: {m: 1, n: 1, k: 1}\n    shapes: [{m: 1}]"):                                 `tasks[0].fixed: no field is left that calls differ in: leave one of them out of fixed`,
-		task("ranges: {q: {from: 1, to: 2}}"):                                                   `tasks[0].ranges.q: it is none of the fields that calls of gemm-f32 differ in (want one of m, n, k)`,
-		task("ranges: {m: {from: 4, to: 2}}"):                                                   `tasks[0].ranges.m: from 4 to 2: want 1 or more, and from no larger than to`,
-		task("log: calls.csv\n    ranges: {m: {from: 1, to: 2}}"):                               `tasks[0].ranges: a task has a log or ranges: make them two tasks`,
-		task("log: blank.csv"):                                                                  `blank.csv: want a first line with the names of the columns, such as m,n,k,count: `,
-		task("log: head.csv"):                                                                   `head.csv: it has no calls: want a line for each shape below the names of the columns`,
-		task("shapes: [{m: 1, q: 2}]"):                                                          `lib.yaml:4: tasks[0].shapes[0]: q is none of the fields that calls differ in (want one of m, n, k)`,
-		task("shapes: [{m: 1, n: x, k: 3}]"):                                                    `lib.yaml:4: tasks[0].shapes[0]: n: "x": want a whole number`,
-		task("shapes: [{m: 0, n: 1, k: 3}]"):                                                    `lib.yaml:4: tasks[0].shapes[0]: `,
-		task("shapes: [{m: 1, n: 1, k: 3, weight: 0}]"):                                         `lib.yaml:4: tasks[0].shapes[0].weight: 0: want more than 0`,
-		task("ranges: {m: {from: 4, to: 2}}"):                                                   `lib.yaml:4: tasks[0].ranges.m: from 4 to 2`,
-		task("ranges: {m: {from: 1, to: 2}}"):                                                   `lib.yaml:4: tasks[0].ranges: n is missing: give its range, or its value in fixed`,
-		task("ranges: {m: {from: 1, to: 2, draw: normal}}"):                                     `lib.yaml:4: tasks[0].ranges.m.draw: "normal": want log or uniform`,
-		task("fixed: {layuot: nt}\n    shapes: [{m: 1, n: 1, k: 1}]"):                           `lib.yaml:4: tasks[0].fixed.layuot: the shape of gemm-f32 has no field layuot (did you mean "layout"?)`,
-		task("fixed: {layout: tt}\n    shapes: [{m: 1, n: 1, k: 1}]"):                           `tasks[0].kernel: `,
-		task("regret: 2\n    shapes: [{m: 1, n: 1, k: 1}]"):                                     `lib.yaml:4: tasks[0].regret: "2": want a percentage, such as 2%`,
-		task("variants: 0\n    shapes: [{m: 1, n: 1, k: 1}]"):                                   `lib.yaml:4: tasks[0].variants: 0: want 1 to 64`,
-		task("log: none.csv"):                                                                   `tasks[0].log: `,
-		task("log: calls.csv\n    shapes: [{m: 1, n: 1, k: 1}]"):                                `tasks[0].log: a log has numbers of calls`,
-		task("log: bad.csv"):                                                                    `bad.csv:2: count: "-1": want a number above 0`,
-		"name: lib\ntasks:\n  - {kernel: gemm-f23, shapes: [{m: 1}]}\n":                         `lib.yaml:3: tasks[0].kernel: `,
-		"name: lib\ntasks:\n  - {kernel: treehash, fixed: {height: 8}, shapes: [{batch: 2}]}\n": `lib.yaml:3: tasks[0].kernel: kernel treehash with height=8 has no function that can be called at any shape: a library can be made of `,
+		task("shap: []"):                                                        `lib.yaml:4: there is no field "shap": want one of kernel, function, `,
+		task("variants: 2"):                                                     `lib.yaml:3: tasks[0]: it has no shapes: want shapes, log or ranges`,
+		task("shapes: [{m: 1}]"):                                                `lib.yaml:4: tasks[0].shapes[0]: n is missing`,
+		"name: lib\ntasks: []\n":                                                `lib.yaml:2: tasks: there is none: want a list, each with kernel and shapes, log or ranges`,
+		task("shapes: [{m: 1, n: 1}]"):                                          `tasks[0].shapes[0]: k is missing: give its value, or one for all calls in fixed`,
+		task("fixed: {m: 1, n: 1, k: 1}\n    shapes: [{m: 1}]"):                 `tasks[0].fixed: no field is left that calls differ in: leave one of them out of fixed`,
+		task("ranges: {q: {from: 1, to: 2}}"):                                   `tasks[0].ranges.q: it is none of the fields that calls of gemm-f32 differ in (want one of m, n, k)`,
+		task("ranges: {m: {from: 4, to: 2}}"):                                   `tasks[0].ranges.m: from 4 to 2: want 1 or more, and from no larger than to`,
+		task("log: calls.csv\n    ranges: {m: {from: 1, to: 2}}"):               `tasks[0].ranges: a task has a log or ranges: make them two tasks`,
+		task("log: blank.csv"):                                                  `blank.csv: want a first line with the names of the columns, such as m,n,k,count: `,
+		task("log: head.csv"):                                                   `head.csv: it has no calls: want a line for each shape below the names of the columns`,
+		task("shapes: [{m: 1, q: 2}]"):                                          `lib.yaml:4: tasks[0].shapes[0]: q is none of the fields that calls differ in (want one of m, n, k)`,
+		task("shapes: [{m: 1, n: x, k: 3}]"):                                    `lib.yaml:4: tasks[0].shapes[0]: n: "x": want a whole number`,
+		task("shapes: [{m: 0, n: 1, k: 3}]"):                                    `lib.yaml:4: tasks[0].shapes[0]: `,
+		task("shapes: [{m: 1, n: 1, k: 3, weight: 0}]"):                         `lib.yaml:4: tasks[0].shapes[0].weight: 0: want more than 0`,
+		task("ranges: {m: {from: 4, to: 2}}"):                                   `lib.yaml:4: tasks[0].ranges.m: from 4 to 2`,
+		task("ranges: {m: {from: 1, to: 2}}"):                                   `lib.yaml:4: tasks[0].ranges: n is missing: give its range, or its value in fixed`,
+		task("ranges: {m: {from: 1, to: 2, draw: normal}}"):                     `lib.yaml:4: tasks[0].ranges.m.draw: "normal": want log or uniform`,
+		task("fixed: {layuot: nt}\n    shapes: [{m: 1, n: 1, k: 1}]"):           `lib.yaml:4: tasks[0].fixed.layuot: the shape of gemm-f32 has no field layuot (did you mean "layout"?)`,
+		task("fixed: {layout: tt}\n    shapes: [{m: 1, n: 1, k: 1}]"):           `tasks[0].kernel: `,
+		task("regret: 2\n    shapes: [{m: 1, n: 1, k: 1}]"):                     `lib.yaml:4: tasks[0].regret: "2": want a percentage, such as 2%`,
+		task("variants: 0\n    shapes: [{m: 1, n: 1, k: 1}]"):                   `lib.yaml:4: tasks[0].variants: 0: want 1 to 64`,
+		task("log: none.csv"):                                                   `tasks[0].log: `,
+		task("log: calls.csv\n    shapes: [{m: 1, n: 1, k: 1}]"):                `tasks[0].log: a log has numbers of calls`,
+		task("shapes: [{m: 1, n: 1, k: 3, weight: .inf}]"):                      `lib.yaml:4: tasks[0].shapes[0].weight: +Inf: want more than 0, from 1e-15 to 1e15`,
+		task("weight: .inf\n    shapes: [{m: 1, n: 1, k: 3}]"):                  `lib.yaml:4: tasks[0].weight: +Inf: want more than 0, from 1e-15 to 1e15`,
+		task("log: endless.csv"):                                                `endless.csv:2: count: "inf": want a number above 0, from 1e-15 to 1e15`,
+		strings.Replace(task("shapes: [{m: 1, n: 1, k: 3}]"), "lib", "math", 1): `lib.yaml:1: name: "math" cannot be the name of a library: math.h, libmath or a target of CMake is something else: choose another name`,
+		task("function: kernel\n    shapes: [{m: 1, n: 1, k: 3}]"):              `lib.yaml:4: tasks[0].function: function kernel: every library has a name lib_kernel of its own: choose another name`,
+		task("function: lock\n    shapes: [{m: 1, n: 1, k: 3}]"):                `lib.yaml:4: tasks[0].function: lock: the folder of the library has a file of that name`,
+		task("shapes: [{m: 1, n: 1, k: 1}]") + "  - {kernel: gemm-f32, function: gemm_f32_pack, shapes: [{m: 1, n: 1, k: 1}]}\n": `lib.yaml:5: tasks[1].function: function gemm_f32_pack: the symbol lib_gemm_f32_pack would be there twice: choose another name`,
+		task("log: bad.csv"): `bad.csv:2: count: "-1": want a number above 0`,
+		"name: lib\ntasks:\n  - {kernel: gemm-f23, shapes: [{m: 1}]}\n":                                         `lib.yaml:3: tasks[0].kernel: `,
+		"name: lib\ntasks:\n  - {kernel: treehash, fixed: {height: 8}, shapes: [{batch: 2}]}\n":                 `lib.yaml:3: tasks[0].kernel: kernel treehash with height=8 has no function that can be called at any shape: a library can be made of `,
 		"name: lib\ntasks:\n  - {kernel: rowwise, fixed: {op: rope}, shapes: [{rows: 3, cols: 2, heads: 2}]}\n": `rows=3 is not a multiple of heads=2`,
 		"name: lib\ntasks:\n  - {shapes: [{m: 1}]}\n":                                                           `lib.yaml:3: tasks[0].kernel: it is missing: want the name of a kernel, as 'tune list' has them, or the YAML file of your own`,
 		"name: lib\ntasks: gemm-f32\n":                                                                          `lib.yaml:2: "gemm-f32": want a list of tasks, each with kernel and shapes, log or ranges`,
 		"name: lib\nname: other\ntasks: []\n":                                                                   `lib.yaml:2: mapping key "name" already defined at line 1: leave one of the two out`,
 		"name: lib\ntasks:\n  - {kernel: gemm-f32, shapes: {m: 1}}\n":                                           `lib.yaml:3: want a list of shapes, as in [{m: 64, n: 64}]`,
-		"name: lib\nnam: x\n":                                                                                   `lib.yaml:2: there is no field "nam" (did you mean "name"?)`,
-		"name: lib\ntasks:\n  - {kernel: gemm-f32, shapes: [{m: 1}}\n":                                          `lib.yaml:3:39: } cannot close the [ of line 3, column 32: write ] before it`,
-		task("shapes: [{m: 1, n: 1, k: 1}]") + "  - {kernel: gemm-f32, shapes: [{m: 1, n: 1, k: 1}]}\n":         `lib.yaml:5: tasks[1].function: two tasks have the function gemm_f32`,
+		"name: lib\nnam: x\n": `lib.yaml:2: there is no field "nam" (did you mean "name"?)`,
+		"name: lib\ntasks:\n  - {kernel: gemm-f32, shapes: [{m: 1}}\n":                                  `lib.yaml:3:39: } cannot close the [ of line 3, column 32: write ] before it`,
+		task("shapes: [{m: 1, n: 1, k: 1}]") + "  - {kernel: gemm-f32, shapes: [{m: 1, n: 1, k: 1}]}\n": `lib.yaml:5: tasks[1].function: two tasks have the function gemm_f32`,
 	} {
-		_, err := planOf(t, text, "calls.csv", "m,n,k,count\n1,2,3,4\n", "bad.csv", "m,n,k,count\n1,2,3,-1\n", "blank.csv", "", "head.csv", "m,n,k,count\n")
+		_, err := planOf(t, text, "calls.csv", "m,n,k,count\n1,2,3,4\n", "bad.csv", "m,n,k,count\n1,2,3,-1\n", "blank.csv", "", "head.csv", "m,n,k,count\n", "endless.csv", "m,n,k,count\n1,2,3,inf\n")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q gives\n%v\nwant\n%s", text, err, want)
 		}
@@ -140,6 +147,7 @@ func TestDamage(t *testing.T) {
 		`{"format": 99}`: "field format is 99, want 1: another version of tune has begun this library",
 		`{"format": 1, "tasks": [{"representatives": [3]}]}`:                                         "field tasks[0].representatives: 3 is no training shape: give --out a new folder",
 		`{"format": 1, "tasks": [{"fields": ["m"], "training": [{"fields": [1, 2], "weight": 1}]}]}`: "field tasks[0]: the shape [1 2] with weight 1 does not fit the fields m: give --out a new folder",
+		`{"format": 1, "tasks": [{"fields": ["m"], "variants": 1}]}`:                                 "field tasks[0].training: there is none: give --out a new folder",
 	} {
 		if _, err := parsePlan([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
@@ -154,6 +162,14 @@ func TestDamage(t *testing.T) {
 		return path
 	}
 	if _, err := readMeasured(write("measured.jsonl", "{}\nx\n"), false); err == nil || !strings.Contains(err.Error(), ": remove the line, and what it measured is measured again") {
+		t.Error(err)
+	}
+	old := &maker{Options: Options{Plan: &Plan{Tasks: []TaskPlan{{Kernel: "gemm-f32", Function: "f", Version: "0"}}}, Dir: "lib", Kernels: find(t), Version: "1.2"}}
+	if err := old.load(); err == nil || !strings.HasSuffix(err.Error(), ", and the library was begun with version 0: it needs the tune that made it, 1.2, or another library, made by this one") {
+		t.Error(err)
+	}
+	old.locked = true
+	if err := old.load(); err == nil || !strings.HasSuffix(err.Error(), ", and the library was begun with version 0: give --out a new folder") {
 		t.Error(err)
 	}
 	write(manifestName, `{"format": 99}`)
@@ -343,6 +359,20 @@ func TestPlanOfLog(t *testing.T) {
 	}
 }
 
+// TestSameShapes: what is the same shape counts once with the sum of the weights, however its numbers are written.
+func TestSameShapes(t *testing.T) {
+	p, err := planOf(t, "name: lib\ntasks:\n  - {kernel: gemm-f32, log: calls.csv, samples: 2, held_out: 0}\n  - {kernel: gemm-f32, function: f, shapes: [{m: 1, n: 2, k: 3}, {m: 4, n: 4, k: 4}, {m: '1 ', n: 2, k: 3, weight: 2}]}\n",
+		"calls.csv", "\ufeffm,n,k,count\n1,2,3,4\n9,9,9,5\n1 ,02,3,40\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]PlannedShape{{{[]int64{1, 2, 3}, 44}, {[]int64{9, 9, 9}, 5}}, {{[]int64{1, 2, 3}, 3}, {[]int64{4, 4, 4}, 1}}} {
+		if got := p.Tasks[i].Training; !reflect.DeepEqual(got, want) {
+			t.Errorf("the shapes are %+v, want %+v", got, want)
+		}
+	}
+}
+
 func TestExtend(t *testing.T) {
 	old, err := planOf(t, ranges)
 	if err != nil {
@@ -367,6 +397,16 @@ func TestExtend(t *testing.T) {
 		if slices.ContainsFunc(b.Training, func(o PlannedShape) bool { return slices.Equal(o.Fields, s.Fields) }) {
 			t.Errorf("the held-out shape %v is a training shape too", s.Fields)
 		}
+	}
+	logged := func(counts string) *Plan {
+		p, err := planOf(t, "name: lib\ntasks:\n  - {kernel: gemm-f32, function: f, log: calls.csv, samples: 1, held_out: 1}\n", "calls.csv", "m,n,k,count\n"+counts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if out, err := logged("1,1,1,9\n2,2,2,3\n").Extend(logged("1,1,1,9\n2,2,2,7\n")); err != nil || out.Tasks[0].HeldOut[0].Weight != 7 {
+		t.Errorf("a held-out shape keeps the number of calls of the first log: %+v, %v", out, err)
 	}
 	other := *with
 	other.Machine = "elsewhere"
@@ -414,6 +454,27 @@ func TestSettle(t *testing.T) {
 	}
 	if !slices.Equal(s.used, []int{1}) || s.matrix.Costs[0][0] != choice.Missing {
 		t.Errorf("the library holds %v, of which one was wrong", s.used)
+	}
+}
+
+// TestBefore: what is known of shapes stays known when a variant is added and the budget does not reach them again.
+func TestBefore(t *testing.T) {
+	one := measuredTask()
+	one.Training = append(one.Training, PlannedShape{[]int64{7}, 1})
+	one.variants = append(one.variants, variant{Name: "m7", Tuned: []int64{7}})
+	one.measured = append(one.measured, measurement{Role: training, Fields: []int64{7}, Costs: []measured{{Variant: "m1", Cost: 9}, {Variant: "m100", Cost: 30}, {Variant: "m7", Cost: 3}}})
+	one.Variants = 3
+	s, err := one.settle(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m, want := range map[int64]string{1: "m1", 2: "m1", 100: "m100", 200: "m100"} {
+		if got := s.variants[s.tree.At([]int64{m})].Name; got != want {
+			t.Errorf("at m=%d the library takes %s, want %s", m, got, want)
+		}
+	}
+	if r, err := s.report(1); err != nil || r.Measured != 1 || r.Planned != 5 || r.Plain != 0 {
+		t.Errorf("the report is %+v: %v", r, err)
 	}
 }
 
@@ -581,6 +642,77 @@ source:
 	}
 }
 
+// TestUnknownPair: a held-out shape at which the machine told nothing is no part of the certificate, and does not keep the library from being made.
+func TestUnknownPair(t *testing.T) {
+	one := measuredTask()
+	one.HeldOut = []PlannedShape{{[]int64{3}, 1}, {[]int64{5}, 1}, {[]int64{150}, 1}}
+	for i, c := range []*confirmed{nil, {Choice: "m1", Best: "m100"}, {Choice: "m100", Best: "m1", Ratio: 1.5, Low: 1.4, High: 1.6, Pairs: 9}} {
+		choice := "m1"
+		if i == 2 {
+			choice = "m100"
+		}
+		one.measured = append(one.measured, measurement{
+			Role: heldOut, Fields: one.HeldOut[i].Fields, Costs: []measured{{Variant: "m1", Cost: 1}, {Variant: "m100", Cost: 2}}, Choice: choice, Confirmed: c,
+		})
+	}
+	s, err := one.settle(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.report(1)
+	if err != nil || r.Certificate == nil || r.Certificate.Shapes != 2 || r.Certificate.Worst[0] != 0.5 {
+		t.Errorf("the certificate is %+v: %v", r.Certificate, err)
+	}
+}
+
+// TestRecorded: what a library has recorded tells which variant it chooses, also where it compares predicted costs.
+func TestRecorded(t *testing.T) {
+	one := &task{TaskPlan: TaskPlan{Kernel: "k", Function: "f", Fields: []string{"m"}, Variants: 2, Representatives: []int{0, 1}, Training: []PlannedShape{{[]int64{10}, 1}, {[]int64{64}, 1}}}}
+	dir := t.TempDir()
+	one.dir = filepath.Join(dir, tuningDir, "f")
+	if err := os.MkdirAll(one.dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for m := int64(20); m < 640; m += 13 {
+		one.Training = append(one.Training, PlannedShape{[]int64{m}, 1})
+	}
+	one.variants = []variant{{Name: "m10", Tuned: []int64{10}, Amounts: [][]string{{"m"}}}, {Name: "m64", Tuned: []int64{64}, Amounts: [][]string{{"(m + 63) // 64"}}}}
+	for _, s := range one.Training {
+		m := float64(s.Fields[0])
+		if err := one.keep(measurement{Role: training, Fields: s.Fields, Costs: []measured{{Variant: "m10", Cost: 1.3 * m}, {Variant: "m64", Cost: 64 * math.Ceil(m/64)}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, v := range map[string]any{filepath.Join(dir, tuningDir, planName): Plan{Format: planFormat, Tasks: []TaskPlan{one.TaskPlan}}, filepath.Join(one.dir, variantsName): one.variants} {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range one.variants {
+		var err error
+		if one.variants[i].amounts, err = choice.ParseAmounts(one.variants[i].Amounts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := one.settle(0)
+	if err != nil || made.tree.Root.Predictor == nil {
+		t.Fatalf("the library does not predict costs: %v", err)
+	}
+	read, err := recorded(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m := int64(1); m < 700; m++ {
+		if a, b := made.choice([]int64{m}), read[0].choice([]int64{m}); a != b {
+			t.Fatalf("at m=%d the library takes %+v, and what it has recorded says %+v", m, a, b)
+		}
+	}
+}
+
 // TestOutside: where no variant takes a shape, the plain form runs, and no regret is known. A choice that does not take a shape has none
 // either.
 func TestOutside(t *testing.T) {
@@ -658,7 +790,6 @@ func (spaceOnly) Presets() []kernels.Preset                                     
 func (spaceOnly) Traits() kernels.Traits                                        { return kernels.Traits{} }
 func (spaceOnly) Build(context.Context, space.Point) (kernels.Candidate, error) { return nil, nil }
 
-// TestUntil: a budget says how long a step may take, and a number of evaluations does not.
 // TestPinned: code that is called at many shapes is not searched for what is fast at one of them alone.
 func TestPinned(t *testing.T) {
 	few := "name: lib\ntasks:\n  - kernel: gemm-f32\n    variants: 2\n    shapes: [{m: 8, n: 8, k: 8}, {m: 9, n: 9, k: 9}]\n"
@@ -685,6 +816,7 @@ func TestPinned(t *testing.T) {
 	}
 }
 
+// TestUntil: a budget says how long a step may take, and a number of evaluations does not.
 func TestUntil(t *testing.T) {
 	m := &maker{Options: Options{Budget: 100 * time.Second, Began: time.Now()}, spent: 40, before: 30}
 	if got := m.until(searchUntil); got > 45*time.Second || got < 44*time.Second {

@@ -23,12 +23,14 @@ import (
 
 // variant is the winner of a representative, written so that programs can call it at any shape.
 type variant struct {
-	Name   string  `json:"name"`
-	Tuned  []int64 `json:"tuned"` // the shape that it was tuned at
-	Key    string  `json:"key"`   // of its point there
-	source native.Source
-	// amounts are what a call does at any shape; nil where the kernel does not say it.
+	Name  string  `json:"name"`
+	Tuned []int64 `json:"tuned"` // the shape that it was tuned at
+	Key   string  `json:"key"`   // of its point there
+	// Amounts are what a call does at any shape, each by its factors, so that the choice by predicted costs can be told without the kernel; nil where
+	// the kernel does not say it.
+	Amounts [][]string `json:"amounts,omitempty"`
 	amounts []choice.Amount
+	source  native.Source
 }
 
 // The roles of a measured shape.
@@ -94,9 +96,13 @@ func (t *task) readVariants() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	for _, v := range t.variants {
+	for i := range t.variants {
+		v := &t.variants[i]
 		if len(v.Tuned) != len(t.Fields) || v.Name != t.name(v.Tuned) {
 			return fmt.Errorf("%s: the variant %q does not fit the fields %v: remove the file, and repeat 'tune library'", path, v.Name, t.Fields)
+		}
+		if v.amounts, err = choice.ParseAmounts(v.Amounts); err != nil {
+			return fmt.Errorf("%s: field amounts of the variant %s: %w: remove the file, and repeat 'tune library'", path, v.Name, err)
 		}
 	}
 	return nil
@@ -113,7 +119,6 @@ func (t *task) variantOf(shape int) *variant {
 
 // gather settles the variants of a task: the best points of its representatives. They stay, so that what is measured of them counts.
 func (m *maker) gather(ctx context.Context, t *task) error {
-	known := len(t.variants)
 	for _, r := range t.Representatives {
 		if t.variantOf(r) != nil {
 			continue
@@ -137,14 +142,18 @@ func (m *maker) gather(ctx context.Context, t *task) error {
 	if len(t.variants) == 0 {
 		return fmt.Errorf("%s: no candidate was right at any of the searched shapes of %s: give it a longer --budget", m.Dir, t.Function)
 	}
-	if err := m.sources(ctx, t); err != nil || len(t.variants) == known {
+	if err := m.sources(ctx, t); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(t.variants, "", "  ")
 	if err != nil {
 		return err
 	}
-	return files.Write(filepath.Join(t.dir, variantsName), append(text, '\n'))
+	path, text := filepath.Join(t.dir, variantsName), append(text, '\n')
+	if old, err := files.Read(path, mostPlan); err == nil && bytes.Equal(old, text) {
+		return nil
+	}
+	return files.Write(path, text)
 }
 
 // sources generates the code of the variants.
@@ -162,8 +171,9 @@ func (m *maker) sources(ctx context.Context, t *task) error {
 		if err == nil && l.Foreign {
 			err = t.nameSymbols(ctx, p, &v.source)
 		}
-		if texts := p.Amounts(point); err == nil && texts != nil {
-			v.amounts, err = choice.ParseAmounts(texts)
+		if err == nil {
+			v.Amounts = p.Amounts(point)
+			v.amounts, err = choice.ParseAmounts(v.Amounts)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: the variant %s: %w", m.Dir, v.Name, err)
@@ -427,6 +437,17 @@ func (f *field) confirm(ctx context.Context, t *task, fields []int64, choice, be
 func (t *task) at(role string, fields []int64) *measurement {
 	for i, m := range slices.Backward(t.measured) {
 		if m.Role == role && slices.Equal(m.Fields, fields) && t.covers(m) {
+			return &t.measured[i]
+		}
+	}
+	return nil
+}
+
+// before returns the last measurement of some variants at a training shape; nil where there is none. It says what was known there before the
+// others came.
+func (t *task) before(fields []int64) *measurement {
+	for i, m := range slices.Backward(t.measured) {
+		if m.Role == training && slices.Equal(m.Fields, fields) {
 			return &t.measured[i]
 		}
 	}

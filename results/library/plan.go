@@ -254,12 +254,16 @@ func (p *planner) shapes(seed uint64) error {
 			*to = append(*to, PlannedShape{fields, weight})
 		}
 	}
+	var listed []PlannedShape
 	for i, s := range t.Shapes {
 		fields, err := p.fields(s.Fields)
 		if err != nil {
 			return p.fault([]any{"shapes", i}, "%v", err)
 		}
-		add(&p.plan.Training, fields, or(s.Weight, 1))
+		listed = append(listed, PlannedShape{fields, or(s.Weight, 1)})
+	}
+	for _, s := range together(listed) {
+		add(&p.plan.Training, s.Fields, s.Weight)
 	}
 	samples, heldOut := or(t.Samples, defaultSamples), or(t.HeldOut, defaultHeldOut)
 	if t.Log != "" {
@@ -300,6 +304,21 @@ func (p *planner) shapes(seed uint64) error {
 		return err
 	}
 	return p.draw(stream("held-out"), heldOut, 1, func(f []int64, w float64) { add(&p.plan.HeldOut, f, w) })
+}
+
+// together adds up the weights of what is the same shape, however its numbers are written.
+func together(shapes []PlannedShape) (out []PlannedShape) {
+	at := map[string]int{}
+	for _, s := range shapes {
+		key := fmt.Sprint(s.Fields)
+		if i, ok := at[key]; ok {
+			out[i].Weight += s.Weight
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, s)
+	}
+	return out
 }
 
 func totalWeight(shapes []PlannedShape) (sum float64) {
@@ -345,17 +364,22 @@ func (p *planner) fromLog(add func(*[]PlannedShape, []int64, float64), samples, 
 		return p.fault([]any{"log"}, "a log has numbers of calls, which do not compare with the weights of shapes: make it a task of its own")
 	}
 	p.plan.Counted = true
-	slices.SortStableFunc(calls, func(a, b called) int { return cmp.Compare(b.count, a.count) })
-	for i, c := range calls {
+	var counted []PlannedShape
+	for _, c := range calls {
 		fields, err := p.fields(c.fields)
 		if err != nil {
 			return fmt.Errorf("%s:%d: %w", path, c.line, err)
 		}
+		counted = append(counted, PlannedShape{fields, c.count})
+	}
+	counted = together(counted)
+	slices.SortStableFunc(counted, func(a, b PlannedShape) int { return cmp.Compare(b.Weight, a.Weight) })
+	for i, c := range counted {
 		switch {
 		case i < samples:
-			add(&p.plan.Training, fields, c.count)
+			add(&p.plan.Training, c.Fields, c.Weight)
 		case len(p.plan.HeldOut) < heldOut:
-			add(&p.plan.HeldOut, fields, c.count)
+			add(&p.plan.HeldOut, c.Fields, c.Weight)
 		}
 	}
 	if len(p.task.Ranges) > 0 {
@@ -490,6 +514,14 @@ func parsePlan(text []byte) (*Plan, error) {
 		for _, s := range append(slices.Clone(t.Training), t.HeldOut...) {
 			if len(s.Fields) != len(t.Fields) || !(s.Weight > 0) {
 				return nil, fmt.Errorf("field tasks[%d]: the shape %v with weight %g does not fit the fields %s: give --out a new folder", i, s.Fields, s.Weight, strings.Join(t.Fields, ", "))
+			}
+		}
+		for _, list := range []struct {
+			name string
+			n    int
+		}{{"fields", len(t.Fields)}, {"training", len(t.Training)}, {"representatives", len(t.Representatives)}, {"variants", t.Variants}} {
+			if list.n < 1 {
+				return nil, fmt.Errorf("field tasks[%d].%s: there is none: give --out a new folder", i, list.name)
 			}
 		}
 	}

@@ -76,7 +76,8 @@ type maker struct {
 	before  float64 // those of them that do not count against the budget
 	tasks   []*task
 	machine results.Machine
-	locked  bool // it alone writes to the directory
+	locked  bool   // it alone writes to the directory
+	claimed []byte // the plan to write, once it is known that a library of it can be made; nil where it is in the directory
 }
 
 // task is the state of a task.
@@ -106,6 +107,11 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
+	if m.claimed != nil {
+		if err := files.Write(filepath.Join(m.Dir, tuningDir, planName), m.claimed); err != nil {
+			return nil, err
+		}
+	}
 	if err := m.search(ctx); err != nil {
 		return nil, err
 	}
@@ -123,7 +129,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 // open begins the directory, or reads what an earlier sitting left in it.
 func (m *maker) open() (release func(), err error) {
 	dir := filepath.Join(m.Dir, tuningDir)
-	if err := m.claim(dir); err != nil {
+	if err := m.begin(dir); err != nil {
 		return nil, err
 	}
 	lock, err := results.Lock(dir)
@@ -136,6 +142,9 @@ func (m *maker) open() (release func(), err error) {
 		}
 	}()
 	m.locked = true
+	if err = m.claim(dir); err != nil {
+		return nil, err
+	}
 	if err = m.load(); err != nil {
 		return nil, err
 	}
@@ -153,7 +162,11 @@ func (m *maker) load() (err error) {
 			return err
 		}
 		if v := t.kernel.Info().Version; v != p.Version {
-			return fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: give --out a new folder", m.Dir, p.Kernel, v, p.Version)
+			remedy := "give --out a new folder"
+			if !m.locked {
+				remedy = fmt.Sprintf("it needs the tune that made it, %s, or another library, made by this one", m.Version)
+			}
+			return fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: %s", m.Dir, p.Kernel, v, p.Version, remedy)
 		}
 		if err = t.readVariants(); err != nil {
 			return err
@@ -178,25 +191,27 @@ func (m *maker) load() (err error) {
 	return nil
 }
 
-// claim writes the plan into a new directory, and compares it with that of one that exists.
-func (m *maker) claim(dir string) error {
-	text, err := json.MarshalIndent(m.Plan, "", "  ")
-	if err != nil {
+// begin makes the directory, unless it holds something else than a library.
+func (m *maker) begin(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, planName))
+	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	if m.Update {
+		return fmt.Errorf("%s: there is no library that tune has begun, which could be updated: leave out --update", m.Dir)
+	}
+	if err := m.empty(); err != nil {
+		return err
+	}
+	return os.MkdirAll(dir, 0o777)
+}
+
+// claim compares the plan with that of the directory, which it takes in for an update. The caller has locked the directory.
+func (m *maker) claim(dir string) error {
 	path := filepath.Join(dir, planName)
 	old, err := files.Read(path, mostPlan)
 	if errors.Is(err, fs.ErrNotExist) {
-		if m.Update {
-			return fmt.Errorf("%s: there is no library that tune has begun, which could be updated: leave out --update", m.Dir)
-		}
-		if err := m.empty(); err != nil {
-			return err
-		}
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return err
-		}
-		return files.Write(path, append(text, '\n'))
+		return m.take()
 	}
 	if err != nil {
 		return err
@@ -209,8 +224,9 @@ func (m *maker) claim(dir string) error {
 	if err != nil {
 		return err
 	}
-	if string(again) == string(text) {
-		return nil
+	text, err := json.MarshalIndent(m.Plan, "", "  ")
+	if err != nil || string(again) == string(text) {
+		return err
 	}
 	if !m.Update {
 		return &OtherPlanError{m.Dir}
@@ -218,10 +234,14 @@ func (m *maker) claim(dir string) error {
 	if m.Plan, err = p.Extend(m.Plan); err != nil {
 		return fmt.Errorf("%s: %w", m.Dir, err)
 	}
-	if text, err = json.MarshalIndent(m.Plan, "", "  "); err != nil {
-		return err
-	}
-	return files.Write(path, append(text, '\n'))
+	return m.take()
+}
+
+// take makes the plan that which is to be written.
+func (m *maker) take() error {
+	text, err := json.MarshalIndent(m.Plan, "", "  ")
+	m.claimed = append(text, '\n')
+	return err
 }
 
 const mostPlan = 64 << 20

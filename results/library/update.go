@@ -53,7 +53,9 @@ func (t TaskPlan) extend(with TaskPlan) TaskPlan {
 		}
 	}
 	for _, s := range with.HeldOut {
-		if index(t.HeldOut, s.Fields) < 0 {
+		if i := index(t.HeldOut, s.Fields); i >= 0 {
+			t.HeldOut[i].Weight = s.Weight
+		} else {
 			t.HeldOut = append(t.HeldOut, s)
 		}
 	}

@@ -108,6 +108,9 @@ func reopen(ctx context.Context, dir string, find Kernels) (*maker, *Report, []*
 		return nil, nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	report, err := ReadReport(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil, fmt.Errorf("%s: the library is not finished: repeat the command that began it, which goes on with it", dir)
+	}
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -92,8 +92,9 @@ type Buffer struct {
 	Mode string `json:"mode"` // in, out or inout
 }
 
-// readRows reads what was measured, and removes a last line that was cut off.
-func readRows(path string) (out []Row, err error) {
+// readRows reads what was measured. A last line that was cut off is left out, and removed with mend: who only reads must not take it from a
+// tune that is writing it.
+func readRows(path string, mend bool) (out []Row, err error) {
 	text, err := files.Read(path, mostPlan)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -103,6 +104,9 @@ func readRows(path string) (out []Row, err error) {
 	}
 	for n, size := 1, int64(0); len(text) > 0; n++ {
 		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		if !whole && !mend {
+			return out, nil
+		}
 		if !whole {
 			return out, os.Truncate(path, size)
 		}
@@ -306,7 +310,11 @@ func filesOf(c kernels.Candidate) (program, build []byte, err error) {
 
 // beside measures what is exported beside the installed libraries and the machine's roof.
 func (m *maker) beside(ctx context.Context, t *task, k *kernels.Opened, limit time.Duration, row *Row) error {
-	b := bench.Peers{Kernel: t.search.Kernel, Seed: m.Plan.Seed, Names: m.Peers, Alone: m.NoPeers || k.Problem.Traits().Peers == nil, Limit: limit}
+	names, others := peersOf(k, m.Peers)
+	b := bench.Peers{
+		Kernel: t.search.Kernel, Seed: m.Plan.Seed, Names: names, Limit: limit,
+		Alone: m.NoPeers || k.Problem.Traits().Peers == nil || len(m.Peers) > 0 && len(names) == 0,
+	}
 	tuned := bench.Tuned{Key: row.Point, Evaluations: row.Evaluations}
 	dir := t.search.Dir
 	if t.search.Best == "" {
@@ -323,6 +331,9 @@ func (m *maker) beside(ctx context.Context, t *task, k *kernels.Opened, limit ti
 	}
 	if err != nil {
 		return err
+	}
+	for name, err := range others {
+		r.LeftOut[name] = err.Error()
 	}
 	row.PeakShare, row.PeakOf, row.LeftOut = r.PeakShare, r.PeakOf, r.LeftOut
 	row.SerialRatio, row.SerialLow, row.SerialHigh = r.SerialRatio, r.SerialLow, r.SerialHigh

@@ -2,9 +2,13 @@ package model
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +16,8 @@ import (
 	"tune/kernels/all"
 	"tune/kernels/model"
 	"tune/kernels/native"
+	"tune/results"
+	"tune/space"
 )
 
 // sizes are those of a small model. Where weights have no blocks, odd has rows that do not begin with a line of the cache.
@@ -48,10 +54,13 @@ func unmeasured(t *testing.T, config string, o model.Options) (*maker, *Report) 
 		t.Fatal(err)
 	}
 	m := &maker{Options: Options{Plan: plan, Dir: t.TempDir(), Find: find, Version: "1"}}
+	if err := begin(m.Dir); err != nil {
+		t.Fatal(err)
+	}
 	if err := plan.claim(m.Dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.load(); err != nil {
+	if err := m.load(true); err != nil {
 		t.Fatal(err)
 	}
 	for i, task := range m.tasks {
@@ -95,6 +104,8 @@ var steps = []struct {
 	{"qwen3", `{"model_type": "qwen3", "attention_bias": true, ` + odd + `}`, model.Options{Quant: "bf16", Contexts: []int{9}, Batches: []int{2}, Prompt: 5}, true},
 	{"gemma", `{"model_type": "gemma", ` + odd + `}`, model.Options{Quant: "f16", Contexts: []int{9}, Batches: []int{2}}, true},
 	{"gemma3", `{"model_type": "gemma3_text", "sliding_window": 4, "sliding_window_pattern": 2, ` + sizes + `}`, model.Options{Quant: "q8_0", Contexts: []int{9, 33}, Batches: []int{3}, Prompt: 5}, true},
+	// All layers have a window, and the prompt is longer.
+	{"mistral", `{"model_type": "mistral", "sliding_window": 4, ` + sizes + `}`, model.Options{Quant: "q4_0", Contexts: []int{9}, Batches: []int{1}, Prompt: 5}, true},
 	{"phi", `{"model_type": "phi", ` + sizes + `}`, model.Options{Quant: "q5_1", Contexts: []int{9}, Batches: []int{3}, Prompt: 5}, true},
 }
 
@@ -197,12 +208,56 @@ func TestExamine(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := &maker{Options: Options{Plan: p, Dir: t.TempDir(), Find: find}}
-		if err := m.load(); err != nil {
+		if err := m.load(true); err != nil {
 			t.Fatal(err)
 		}
 		if err := m.examine(); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s, %s: %v, want %q", test.model, test.quant, err, test.want)
 		}
+	}
+}
+
+// offering is a kernel that knows some libraries.
+type offering []string
+
+func (offering) Space() *space.Space                                           { return nil }
+func (offering) Presets() []kernels.Preset                                     { return nil }
+func (offering) Build(context.Context, space.Point) (kernels.Candidate, error) { return nil, nil }
+func (o offering) Traits() kernels.Traits {
+	return kernels.Traits{Peers: func(names []string) ([]kernels.Peer, error) {
+		for _, name := range names {
+			if !slices.Contains(o, name) {
+				return nil, fmt.Errorf("unknown peer %q", name)
+			}
+		}
+		return nil, nil
+	}}
+}
+
+// TestPeers: each kernel is measured beside those of the named libraries that it knows, and one that no kernel knows is refused before anything
+// is searched.
+func TestPeers(t *testing.T) {
+	fit, others := peersOf(&kernels.Opened{Problem: offering{"a", "c"}}, []string{"a", "b", "c"})
+	if !slices.Equal(fit, []string{"a", "c"}) || len(others) != 1 || others["b"].Error() != `unknown peer "b"` {
+		t.Errorf("%q, %v", fit, others)
+	}
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip(err)
+	}
+	host := native.NewHost(native.HostOptions{})
+	t.Cleanup(func() { host.Close() })
+	find := all.Table(host).Lookup
+	p, err := NewPlan(configOf(t, `{"model_type": "llama", `+sizes+`}`), model.Options{Quant: "q4_0", Contexts: []int{8}, Batches: []int{1}}, "", find, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	_, err = Make(t.Context(), Options{Plan: p, Dir: dir, Find: find, Evaluations: 1, Peers: []string{"opneblas"}})
+	if wrong, ok := errors.AsType[*PeersError](err); !ok || !strings.Contains(wrong.Error(), `unknown peer "opneblas": want `) {
+		t.Errorf("an unknown library: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, tuningDir, runsDir)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("something was searched: %v", err)
 	}
 }
 
@@ -265,14 +320,19 @@ func TestRows(t *testing.T) {
 		if err := os.WriteFile(path, whole[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		rows, err := readRows(path)
-		if err != nil {
-			t.Fatalf("cut at %d: %v", cut, err)
+		// Who only reads leaves the line: a tune may be writing it.
+		only, err := readRows(path, false)
+		if is, rerr := os.ReadFile(path); err != nil || rerr != nil || len(is) != cut {
+			t.Fatalf("cut at %d, and only read: %d bytes are left: %v, %v", cut, len(is), err, rerr)
+		}
+		rows, err := readRows(path, true)
+		if err != nil || len(rows) != len(only) {
+			t.Fatalf("cut at %d: %d rows, only read %d: %v", cut, len(rows), len(only), err)
 		}
 		if err := m.keep(Row{Task: "c"}); err != nil {
 			t.Fatal(err)
 		}
-		again, err := readRows(path)
+		again, err := readRows(path, true)
 		if err != nil || len(again) != len(rows)+1 || again[len(rows)].Task != "c" {
 			t.Fatalf("cut at %d: %d rows, then %d, %v", cut, len(rows), len(again), err)
 		}
@@ -280,7 +340,7 @@ func TestRows(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{}\nx\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readRows(path); err == nil || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), ": remove the line, and what it measured is measured again") {
+	if _, err := readRows(path, false); err == nil || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), ": remove the line, and what it measured is measured again") {
 		t.Errorf("%v", err)
 	}
 	for text, want := range map[string]string{
@@ -320,11 +380,30 @@ func TestPlan(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	dir := t.TempDir()
-	if err := p.claim(dir); err != nil {
+	if err := begin(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.claim(dir); err != nil {
+	// Of two that begin at once, the one that is locked out writes no plan.
+	lock, err := results.Lock(filepath.Join(dir, tuningDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Make(t.Context(), Options{Plan: p, Dir: dir, Find: known.Lookup})
+	if _, used := errors.AsType[*results.InUseError](err); !used {
+		t.Errorf("a folder of another process: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, tuningDir, planName)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the plan in the folder of another process: %v", err)
+	}
+	if err := errors.Join(lock.Close(), p.claim(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(begin(dir), p.claim(dir)); err != nil {
 		t.Errorf("the same again: %v", err)
+	}
+	p.Notes, p.Model.Notes = []string{"elsewhere/tiny.json:1:2: a note"}, []string{"elsewhere/tiny.json:1:2: a note"}
+	if err := p.claim(dir); err != nil || len(p.Notes)+len(p.Model.Notes) > 0 {
+		t.Errorf("the same by another path: %v, %q", err, p.Notes)
 	}
 	p.Quant = "q8_0"
 	if err := p.claim(dir); err == nil || !strings.Contains(err.Error(), "it was begun for another model") {
@@ -334,7 +413,7 @@ func TestPlan(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(other, "mine"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.claim(other); err == nil || !strings.Contains(err.Error(), "it holds mine") {
+	if err := begin(other); err == nil || !strings.Contains(err.Error(), "it holds mine") {
 		t.Errorf("a folder that is in use: %v", err)
 	}
 	for text, want := range map[string]string{"0.5b": "model_0_5b", "Qwen2.5-7B": "qwen2_5_7b", "int": "model_int", "": "model_"} {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func NewPlan(c *model.Config, o model.Options, name string, find func(string) (k
 	if p.Name == "" {
 		p.Name = identifier(c.Name)
 	}
-	if err := native.CheckName(p.Name); err != nil {
+	if err := native.CheckLibraryName(p.Name); err != nil {
 		return nil, err
 	}
 	var err error
@@ -93,7 +94,7 @@ func identifier(text string) string {
 	}, text)
 	const most = 40
 	name = name[:min(len(name), most)]
-	if native.CheckName(name) != nil {
+	if native.CheckLibraryName(name) != nil {
 		name = "model_" + name
 	}
 	return name
@@ -145,20 +146,34 @@ func (p *Plan) text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// claim writes the plan into a new directory, and compares it with that of one that exists.
+// claim writes the plan into a directory that was begun, or compares it with the one that is there. The caller has locked the directory, so that no
+// other process writes another plan.
 func (p *Plan) claim(dir string) error {
-	text, err := p.text()
+	path := filepath.Join(dir, tuningDir, planName)
+	old, err := files.Read(path, mostPlan)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err := p.text()
+		if err != nil {
+			return err
+		}
+		return files.Write(path, text)
+	}
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, tuningDir, planName)
-	old, err := files.Read(path, mostPlan)
-	if err == nil {
-		if !bytes.Equal(old, text) {
-			return &OtherPlanError{dir}
-		}
-		return nil
+	var was Plan
+	if err := json.Unmarshal(old, &was); err == nil && was.Model != nil {
+		p.Notes, p.Model.Notes = was.Notes, was.Model.Notes // they name the file by the path that it was given with
 	}
+	if text, err := p.text(); err != nil || !bytes.Equal(old, text) {
+		return cmp.Or[error](err, &OtherPlanError{dir})
+	}
+	return nil
+}
+
+// begin makes the directory of a library, unless it holds something else.
+func begin(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, tuningDir, planName))
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -171,8 +186,5 @@ func (p *Plan) claim(dir string) error {
 			return fmt.Errorf("%s: it holds %s, and no library that tune has begun: give --out a new folder", dir, e.Name())
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, tuningDir, madeDir), 0o777); err != nil {
-		return err
-	}
-	return files.Write(path, text)
+	return os.MkdirAll(filepath.Join(dir, tuningDir, madeDir), 0o777)
 }

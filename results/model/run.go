@@ -87,7 +87,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 		o.Began = time.Now()
 	}
 	m := &maker{Options: o, machine: results.ThisMachine()}
-	if err := m.Plan.claim(m.Dir); err != nil {
+	if err := begin(m.Dir); err != nil {
 		return nil, err
 	}
 	lock, err := results.Lock(filepath.Join(m.Dir, tuningDir))
@@ -95,7 +95,10 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer lock.Close()
-	if err := m.load(); err != nil {
+	if err := m.Plan.claim(m.Dir); err != nil {
+		return nil, err
+	}
+	if err := m.load(true); err != nil {
 		return nil, err
 	}
 	if err := m.examine(); err != nil {
@@ -112,21 +115,67 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 
 // examine finds shapes that a kernel refuses, or that this machine has no memory for, before anything is searched.
 func (m *maker) examine() error {
+	unfit := map[string]error{}
+	for _, name := range m.Peers {
+		unfit[name] = fmt.Errorf("unknown peer %q: no library is known that computes a kernel of this model", name)
+	}
+	left := 0
 	for _, t := range m.tasks {
-		_, err := t.open()
+		k, err := t.open()
 		if errors.Is(err, cc.ErrNone) || errors.Is(err, cc.ErrCache) {
 			return err // which says what this machine lacks
 		}
-		if t.row == nil && err != nil {
+		if t.row != nil {
+			continue
+		}
+		if left++; err != nil {
 			return fmt.Errorf("%s of %s: %w: another --quant, --batch, --contexts or --prompt may do", strings.Join(t.Roles, ", "), m.Plan.Model.Name, err)
+		}
+		_, others := peersOf(k, m.Peers)
+		for name, was := range unfit {
+			if err := others[name]; err == nil && k.Problem.Traits().Peers != nil {
+				delete(unfit, name)
+			} else {
+				unfit[name] = cmp.Or(err, was)
+			}
+		}
+	}
+	for _, name := range m.Peers {
+		if err := unfit[name]; err != nil && left > 0 {
+			return &PeersError{err}
 		}
 	}
 	return nil
 }
 
-// load reads what earlier sittings left.
-func (m *maker) load() error {
-	rows, err := readRows(filepath.Join(m.Dir, tuningDir, measuredName))
+// PeersError says that a library of Options.Peers computes no kernel of a model, or is not installed.
+type PeersError struct{ Err error }
+
+func (e *PeersError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong with it.
+func (e *PeersError) Unwrap() error { return e.Err }
+
+// peersOf returns those of the named libraries that compute what a kernel does, and of the others why they do not. Kernels know different ones.
+func peersOf(k *kernels.Opened, names []string) (fit []string, others map[string]error) {
+	offered := k.Problem.Traits().Peers
+	others = map[string]error{}
+	for _, name := range names {
+		if offered == nil {
+			continue
+		}
+		if _, err := offered([]string{name}); err != nil {
+			others[name] = err
+		} else {
+			fit = append(fit, name)
+		}
+	}
+	return fit, others
+}
+
+// load reads what earlier sittings left. With mend it removes what one was writing when it was killed.
+func (m *maker) load(mend bool) error {
+	rows, err := readRows(filepath.Join(m.Dir, tuningDir, measuredName), mend)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func Verify(ctx context.Context, o VerifyOptions) (*Verification, error) {
 		return nil, err
 	}
 	m := &maker{Options: Options{Plan: plan, Dir: o.Dir, Find: o.Find, Version: report.ToolVersion, Observe: o.Observe}, machine: report.Machine}
-	if err := m.load(); err != nil {
+	if err := m.load(false); err != nil {
 		return nil, err
 	}
 	for _, t := range m.tasks {

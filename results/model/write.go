@@ -208,13 +208,14 @@ func (m *maker) finish() (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	names := append(sorted(made), manifestName) // where the manifest is, the rest is
 	made[manifestName] = append(text, '\n')
-	for name, text := range made {
+	for _, name := range names {
 		path := filepath.Join(m.Dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return nil, err
 		}
-		if err := files.Write(path, text); err != nil {
+		if err := files.Write(path, made[name]); err != nil {
 			return nil, err
 		}
 	}
