@@ -46,6 +46,9 @@ func far() (out [][]string) {
 	for _, cache := range []int{nearCache, nextCache, lastCache} {
 		out = append(out, []string{fmt.Sprintf("max(%s - %d, 0)", allBytes, cache)})
 	}
+	for _, computes := range []string{"0.25", "1.0"} { // bytes in the time of a multiply-add
+		out = append(out, []string{isCold, fmt.Sprintf("max(%s - %s * m * n * k, 0)", allBytes, computes)})
+	}
 	return append(out, []string{isCold, "4.0 * m * (k + n)"}, []string{isCold, "4.0 * k * n"})
 }
 
@@ -64,7 +67,7 @@ func (t *tiledWriter) amounts() [][]string {
 	apart := "" // columns that are dot products
 	if t.byColumns() {
 		left := fmt.Sprintf("n %% %d", lanes)
-		faster := strings.ReplaceAll(t.fewColumns(left, fmt.Sprintf("min(m, %d)", t.mc), fmt.Sprintf("min(k, %d)", t.kc)), "/", "//")
+		faster := strings.ReplaceAll(t.fewColumns(left, fmt.Sprintf("min(m, %d)", t.mc), fmt.Sprintf("min(k, %d)", t.kc), "n > 1"), "/", "//")
 		apart = fmt.Sprintf("(%s if %s else 0)", left, faster)
 		cols = fmt.Sprintf("(n - %s)", apart)
 	}
@@ -84,6 +87,10 @@ func (t *tiledWriter) amounts() [][]string {
 		{deep + " - 1", rows, cols}, {isCold, "k", columns}, {"k", rows, apart}, {deep, rows, apart},
 	}
 	out = append(out, t.packing(rows, cols, rowBlocks, colBlocks)...)
+	if apart != "" { // four rows at a time
+		groups, steps := fmt.Sprintf("((%s + 3) // 4)", rows), fmt.Sprintf("((k + %d) // %d)", lanes-1, lanes)
+		out = append(out, []string{steps, groups, apart}, []string{deep, groups, apart}, []string{"k", apart, "(n > 1)"})
+	}
 	// What is read again: a block of X for each strip of columns, or a block of Y for each strip of rows.
 	depth, again := fmt.Sprintf("4.0 * min(k, %d)", t.kc), fmt.Sprintf(" * min(%s, %d)", cols, t.nc)
 	if c.Inner == "columns" {

@@ -8,15 +8,16 @@ import (
 )
 
 // byColumns reports whether this copy may compute the columns that fill no vector as dot products of the rows of A, which are read where
-// they are, and a copy of each column. A masked vector takes as long for one column as for all of them.
+// they are, and each column. A masked vector takes as long for one column as for all of them.
 func (t *tiledWriter) byColumns() bool {
 	return t.many && !t.nt && !t.c.PackX && !t.c.PackY && t.c.Tail != TailPadded && t.lanes() > 4
 }
 
 // fewColumns returns the condition, in C, under which dot products are faster where few columns are left. To add up the lanes takes as long
-// as some steps, and to copy a column as long as some multiply-adds for each of its elements. The numbers are measured ones.
-func (t *tiledWriter) fewColumns(few, m, k string) string {
-	cond := fmt.Sprintf("%s * (%s * (%s / 8 + 16) + 3 * %[3]s) < %[2]s * %[3]s", few, m, k)
+// as some steps, and to copy a column, where its elements are apart, as long as some multiply-adds for each of them. The numbers are measured
+// ones.
+func (t *tiledWriter) fewColumns(few, m, k, apart string) string {
+	cond := fmt.Sprintf("%s * (%s * (%s / 8 + 16) + 3 * %[3]s * (%[4]s)) < %[2]s * %[3]s", few, m, k, apart)
 	if t.lanes() < 16 { // masked vectors take less time
 		cond += " / 2"
 	}
@@ -25,53 +26,91 @@ func (t *tiledWriter) fewColumns(few, m, k string) string {
 
 // columns writes the function for columns that fill no vector.
 func (t *tiledWriter) columns() {
-	lanes := t.lanes()
 	t.Blank()
-	t.Comment("A few columns as dot products of the rows of X and a copy of the column.")
+	t.Comment("A few columns as dot products of the rows of X and each column, which is copied where its elements are apart.")
 	t.Open("static NOINLINE void columns%s(struct scratch *s, i64 m, i64 n, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add)", t.suf)
 	t.Open("for (i64 j = 0; j < n; j++)")
-	t.Line("for (i64 p = 0; p < k; p++) s->column[p] = y[p * ldy + j];")
-	t.Line("for (i64 p = k; p %% %d; p++) s->column[p] = 0;", lanes)
+	t.Line("const float *column = y + j;")
+	t.Open("if (ldy != 1)")
+	t.Line("for (i64 p = 0; p < k; p++) s->column[p] = column[p * ldy];")
+	t.Line("column = s->column;")
+	t.Close()
 	t.Line("i64 i = 0;")
 	t.Open("for (; m - i >= 4; i += 4)")
 	t.dots(4)
 	t.Line("const quad q = sums(c0, c1, c2, c3);")
 	t.Line("for (int r = 0; r < 4; r++) c[(i + r) * ldc + j] = add ? c[(i + r) * ldc + j] + q[r] : q[r];")
 	t.Close()
-	t.Open("for (; i < m; i++)")
-	t.dots(1)
-	t.Line("const float q = sum(c0);")
-	t.Line("c[i * ldc + j] = add ? c[i * ldc + j] + q : q;")
-	t.Close()
+	for _, rows := range []int{2, 1} {
+		t.Open("if (m - i >= %d)", rows)
+		t.dots(rows)
+		for r := range rows {
+			t.Line("const float q%d = sum(c%[1]d);", r)
+			t.Line("c[(i + %d) * ldc + j] = add ? c[(i + %[1]d) * ldc + j] + q%[1]d : q%[1]d;", r)
+		}
+		if rows > 1 {
+			t.Line("i += %d;", rows)
+		}
+		t.Close()
+	}
 	t.Close()
 	t.Close()
 }
 
-// dots writes the dot products of the column and some rows.
+// dots writes the dot products of the column and some rows. Few rows have several sums each, so that no multiply-add waits for the one
+// before it.
 func (t *tiledWriter) dots(rows int) {
-	lanes := t.lanes()
-	step := func(load, more string) {
-		t.Line("const vec v = *(const vec *)(s->column + p);")
+	lanes, inFlight := t.lanes(), 8
+	if lanes == 16 { // each multiply-add takes both halves of the unit
+		inFlight = 4
+	}
+	depth := max(inFlight/rows, 1)
+	name := func(r, d int) string {
+		if d == 0 {
+			return fmt.Sprintf("c%d", r)
+		}
+		return fmt.Sprintf("c%d_%d", r, d)
+	}
+	step := func(d int, load, more string) {
+		at := "p"
+		if d > 0 {
+			at = fmt.Sprintf("p + %d", d*lanes)
+		}
+		t.Line("const vec v%d = %s(column + %s%s);", d, load, at, more)
 		for r := range rows {
-			t.Line("c%d += v * %s(x + (i + %[1]d) * ldx + p%[3]s);", r, load, more)
+			t.Line("%s += v%d * %s(x + (i + %d) * ldx + %s%s);", name(r, d), d, load, r, at, more)
 		}
 	}
-	for r := range rows {
-		t.Line("vec c%d = {0};", r)
+	for d := range depth {
+		for r := range rows {
+			t.Line("vec %s = {0};", name(r, d))
+		}
 	}
 	t.Line("i64 p = 0;")
+	if depth > 1 {
+		t.Open("for (; k - p >= %d; p += %d)", depth*lanes, depth*lanes)
+		for d := range depth {
+			step(d, "LOAD", "")
+		}
+		t.Close()
+		for d := 1; d < depth; d++ {
+			for r := range rows {
+				t.Line("%s += %s;", name(r, 0), name(r, d))
+			}
+		}
+	}
 	t.Open("for (; k - p >= %d; p += %d)", lanes, lanes)
-	step("LOAD", "")
+	step(0, "LOAD", "")
 	t.Close()
 	t.Open("if (p < k)")
-	step("load_part", ", k - p")
+	step(0, "load_part", ", k - p")
 	t.Close()
 }
 
 // splitColumns writes the part of a block that computes the last columns, if that is faster.
 func (t *tiledWriter) splitColumns() {
 	t.Line("const i64 few = n %% %d;", t.lanes())
-	t.Open("if (%s)", "few && "+t.fewColumns("few", "m", "k"))
+	t.Open("if (%s)", "few && "+t.fewColumns("few", "m", "k", "ldy > 1"))
 	t.Line("columns%s(s, m, few, k, x, ldx, y + n - few, ldy, c + n - few, ldc, add);", t.suf)
 	t.Line("n -= few;")
 	t.Close()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -227,7 +228,7 @@ func (m *maker) seconds(share float64, n int) time.Duration {
 		return usual
 	}
 	each := time.Duration(share * float64(m.Budget) / float64(max(n*len(m.tasks), 1)))
-	return min(max(each/2, least), most) // starting processes and checks take the rest
+	return min(max(each/3, least), most) // starting processes, checks and first scores take the rest
 }
 
 // field holds the candidates of the variants at one shape.
@@ -289,21 +290,21 @@ func (v variant) at(p *native.Problem) (space.Point, error) {
 }
 
 // measure finds out what the variants cost at a shape. Each is scored by itself first, as in a search, where those that fall far behind
-// are given up early. The fastest few meet again in turns.
+// are given up early. The fastest few meet again in turns. Scores after the first take limit at most, and the turns half of it.
 func (m *maker) measure(ctx context.Context, t *task, fields []int64, limit time.Duration) (measurement, *field, error) {
 	out := measurement{Fields: fields}
 	f, err := m.enter(ctx, t, fields, &out)
 	if err != nil || len(f.names) == 0 {
 		return out, f, err
 	}
-	if out.Costs, err = f.score(ctx, t, &out); err != nil {
+	if out.Costs, err = f.score(ctx, t, &out, limit); err != nil {
 		return out, nil, err
 	}
 	close := f.close(out.Costs)
 	if len(close) < 2 {
 		return out, f, nil
 	}
-	again, err := f.compare(ctx, t, &out, close, limit)
+	again, err := f.compare(ctx, t, &out, close, limit/2)
 	if err != nil {
 		return out, nil, err
 	}
@@ -311,24 +312,61 @@ func (m *maker) measure(ctx context.Context, t *task, fields []int64, limit time
 	return out, f, nil
 }
 
-// score measures each candidate by itself.
-func (f *field) score(ctx context.Context, t *task, out *measurement) ([]measured, error) {
-	var costs []measured
-	for i, c := range f.candidates {
-		score, err := c.Score(ctx, 0)
-		if r := kernels.AsRejection(err); r != nil {
-			out.Refused = append(out.Refused, refused{f.names[i], r.Error()})
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: the variant %s at %s: %w", t.Function, f.names[i], t.Called(out.Fields), err)
-		}
-		costs = append(costs, measured{Variant: f.names[i], Cost: score.Cost})
+// How often candidates are scored: at most so many times, and no more when the two least scores agree. Those that cost so many times as much
+// as the fastest are scored once.
+const (
+	mostScores = 4
+	agreeBy    = 1.05
+	farBehind  = 5
+)
+
+// score measures each candidate by itself. The core may be slow throughout a score, by up to a half, because other machines use it too. So
+// candidates that are not far behind are scored again, each after all others, until two scores agree or limit has passed. The least cost
+// counts: nothing makes code faster than it is.
+func (f *field) score(ctx context.Context, t *task, out *measurement, limit time.Duration) ([]measured, error) {
+	costs := make([][]float64, len(f.candidates)) // ascending; empty for those that were refused
+	again := func(i int, fastest float64) bool {
+		c := costs[i]
+		return len(c) > 0 && c[0] <= farBehind*fastest && (len(c) == 1 || c[1] > agreeBy*c[0])
 	}
-	if len(costs) == 0 {
+	var began time.Time
+	for round := range mostScores {
+		fastest := math.Inf(1)
+		for _, c := range costs {
+			if len(c) > 0 {
+				fastest = min(fastest, c[0])
+			}
+		}
+		for i, c := range f.candidates {
+			if round > 0 && (!again(i, fastest) || time.Since(began) >= limit) {
+				continue
+			}
+			score, err := c.Score(ctx, 0)
+			if r := kernels.AsRejection(err); r != nil {
+				out.Refused = append(out.Refused, refused{f.names[i], r.Error()})
+				costs[i] = nil
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: the variant %s at %s: %w", t.Function, f.names[i], t.Called(out.Fields), err)
+			}
+			costs[i] = append(costs[i], score.Cost)
+			slices.Sort(costs[i])
+		}
+		if round == 0 {
+			began = time.Now()
+		}
+	}
+	var list []measured
+	for i, c := range costs {
+		if len(c) > 0 {
+			list = append(list, measured{Variant: f.names[i], Cost: c[0]})
+		}
+	}
+	if len(list) == 0 {
 		return nil, fmt.Errorf("%s: no variant could be measured at %s: %s", t.Function, t.Called(out.Fields), out.Refused[0].Reason)
 	}
-	return costs, nil
+	return list, nil
 }
 
 // close returns the candidates that may be the fastest, by what each costs by itself: those near the least cost, the fastest first, and

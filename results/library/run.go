@@ -57,7 +57,7 @@ const (
 
 // The shares of the budget at which the steps end. The rest is for writing and testing the library.
 const (
-	searchUntil  = 0.55
+	searchUntil  = 0.50
 	measureUntil = 0.80
 	certifyUntil = 0.95
 )

@@ -348,11 +348,14 @@ static NOINLINE void tile_1x1_part(i64 k, const float *x, i64 ldx, const float *
 	store_part(c + 0 * ldc + 0, c0_0, width);
 }
 
-// A few columns as dot products of the rows of X and a copy of the column.
+// A few columns as dot products of the rows of X and each column, which is copied where its elements are apart.
 static NOINLINE void columns(struct scratch *s, i64 m, i64 n, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add) {
 	for (i64 j = 0; j < n; j++) {
-		for (i64 p = 0; p < k; p++) s->column[p] = y[p * ldy + j];
-		for (i64 p = k; p % 16; p++) s->column[p] = 0;
+		const float *column = y + j;
+		if (ldy != 1) {
+			for (i64 p = 0; p < k; p++) s->column[p] = column[p * ldy];
+			column = s->column;
+		}
 		i64 i = 0;
 		for (; m - i >= 4; i += 4) {
 			vec c0 = {0};
@@ -361,35 +364,83 @@ static NOINLINE void columns(struct scratch *s, i64 m, i64 n, i64 k, const float
 			vec c3 = {0};
 			i64 p = 0;
 			for (; k - p >= 16; p += 16) {
-				const vec v = *(const vec *)(s->column + p);
-				c0 += v * LOAD(x + (i + 0) * ldx + p);
-				c1 += v * LOAD(x + (i + 1) * ldx + p);
-				c2 += v * LOAD(x + (i + 2) * ldx + p);
-				c3 += v * LOAD(x + (i + 3) * ldx + p);
+				const vec v0 = LOAD(column + p);
+				c0 += v0 * LOAD(x + (i + 0) * ldx + p);
+				c1 += v0 * LOAD(x + (i + 1) * ldx + p);
+				c2 += v0 * LOAD(x + (i + 2) * ldx + p);
+				c3 += v0 * LOAD(x + (i + 3) * ldx + p);
 			}
 			if (p < k) {
-				const vec v = *(const vec *)(s->column + p);
-				c0 += v * load_part(x + (i + 0) * ldx + p, k - p);
-				c1 += v * load_part(x + (i + 1) * ldx + p, k - p);
-				c2 += v * load_part(x + (i + 2) * ldx + p, k - p);
-				c3 += v * load_part(x + (i + 3) * ldx + p, k - p);
+				const vec v0 = load_part(column + p, k - p);
+				c0 += v0 * load_part(x + (i + 0) * ldx + p, k - p);
+				c1 += v0 * load_part(x + (i + 1) * ldx + p, k - p);
+				c2 += v0 * load_part(x + (i + 2) * ldx + p, k - p);
+				c3 += v0 * load_part(x + (i + 3) * ldx + p, k - p);
 			}
 			const quad q = sums(c0, c1, c2, c3);
 			for (int r = 0; r < 4; r++) c[(i + r) * ldc + j] = add ? c[(i + r) * ldc + j] + q[r] : q[r];
 		}
-		for (; i < m; i++) {
+		if (m - i >= 2) {
 			vec c0 = {0};
+			vec c1 = {0};
+			vec c0_1 = {0};
+			vec c1_1 = {0};
 			i64 p = 0;
+			for (; k - p >= 32; p += 32) {
+				const vec v0 = LOAD(column + p);
+				c0 += v0 * LOAD(x + (i + 0) * ldx + p);
+				c1 += v0 * LOAD(x + (i + 1) * ldx + p);
+				const vec v1 = LOAD(column + p + 16);
+				c0_1 += v1 * LOAD(x + (i + 0) * ldx + p + 16);
+				c1_1 += v1 * LOAD(x + (i + 1) * ldx + p + 16);
+			}
+			c0 += c0_1;
+			c1 += c1_1;
 			for (; k - p >= 16; p += 16) {
-				const vec v = *(const vec *)(s->column + p);
-				c0 += v * LOAD(x + (i + 0) * ldx + p);
+				const vec v0 = LOAD(column + p);
+				c0 += v0 * LOAD(x + (i + 0) * ldx + p);
+				c1 += v0 * LOAD(x + (i + 1) * ldx + p);
 			}
 			if (p < k) {
-				const vec v = *(const vec *)(s->column + p);
-				c0 += v * load_part(x + (i + 0) * ldx + p, k - p);
+				const vec v0 = load_part(column + p, k - p);
+				c0 += v0 * load_part(x + (i + 0) * ldx + p, k - p);
+				c1 += v0 * load_part(x + (i + 1) * ldx + p, k - p);
 			}
-			const float q = sum(c0);
-			c[i * ldc + j] = add ? c[i * ldc + j] + q : q;
+			const float q0 = sum(c0);
+			c[(i + 0) * ldc + j] = add ? c[(i + 0) * ldc + j] + q0 : q0;
+			const float q1 = sum(c1);
+			c[(i + 1) * ldc + j] = add ? c[(i + 1) * ldc + j] + q1 : q1;
+			i += 2;
+		}
+		if (m - i >= 1) {
+			vec c0 = {0};
+			vec c0_1 = {0};
+			vec c0_2 = {0};
+			vec c0_3 = {0};
+			i64 p = 0;
+			for (; k - p >= 64; p += 64) {
+				const vec v0 = LOAD(column + p);
+				c0 += v0 * LOAD(x + (i + 0) * ldx + p);
+				const vec v1 = LOAD(column + p + 16);
+				c0_1 += v1 * LOAD(x + (i + 0) * ldx + p + 16);
+				const vec v2 = LOAD(column + p + 32);
+				c0_2 += v2 * LOAD(x + (i + 0) * ldx + p + 32);
+				const vec v3 = LOAD(column + p + 48);
+				c0_3 += v3 * LOAD(x + (i + 0) * ldx + p + 48);
+			}
+			c0 += c0_1;
+			c0 += c0_2;
+			c0 += c0_3;
+			for (; k - p >= 16; p += 16) {
+				const vec v0 = LOAD(column + p);
+				c0 += v0 * LOAD(x + (i + 0) * ldx + p);
+			}
+			if (p < k) {
+				const vec v0 = load_part(column + p, k - p);
+				c0 += v0 * load_part(x + (i + 0) * ldx + p, k - p);
+			}
+			const float q0 = sum(c0);
+			c[(i + 0) * ldc + j] = add ? c[(i + 0) * ldc + j] + q0 : q0;
 		}
 	}
 }
@@ -397,7 +448,7 @@ static NOINLINE void columns(struct scratch *s, i64 m, i64 n, i64 k, const float
 // The tiles of m rows by n columns, k deep.
 static NOINLINE void block(struct scratch *s, i64 m, i64 n, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add) {
 	const i64 few = n % 16;
-	if (few && few * (m * (k / 8 + 16) + 3 * k) < m * k) {
+	if (few && few * (m * (k / 8 + 16) + 3 * k * (ldy > 1)) < m * k) {
 		columns(s, m, few, k, x, ldx, y + n - few, ldy, c + n - few, ldc, add);
 		n -= few;
 	}
