@@ -885,7 +885,7 @@ again, and where costs are measured, measured beside the baseline; only if it is
 
 A run of a Go program is written without the program, in every format but trace and library.
 
-Given a file of measurements, export converts it to one of the last three formats. A file that already has that format
+Given a file of measurements, export converts it to t4, kerneltuner or recorded. A file that already has that format
 keeps every value as it was written, and keys that tune does not know.` + aboutConsent,
 		Example: `  tune export runs/treehash-20260102-150405-1 --format csv > outcomes.csv
   tune export runs/treehash-20260102-150405-1 --format program --output best.program.json
