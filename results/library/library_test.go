@@ -790,6 +790,57 @@ func (spaceOnly) Presets() []kernels.Preset                                     
 func (spaceOnly) Traits() kernels.Traits                                        { return kernels.Traits{} }
 func (spaceOnly) Build(context.Context, space.Point) (kernels.Candidate, error) { return nil, nil }
 
+// scripted is a candidate with the scores of a test.
+type scripted struct {
+	kernels.Candidate
+	scores []float64 // 0 is a rejection
+	asked  int
+}
+
+func (s *scripted) Score(context.Context, int) (kernels.Score, error) {
+	cost := s.scores[min(s.asked, len(s.scores)-1)]
+	s.asked++
+	if cost == 0 {
+		return kernels.Score{}, kernels.Reject(space.Crashed, "it fell over")
+	}
+	return kernels.Score{Cost: cost}, nil
+}
+
+// TestScores: a variant is scored again until two of its scores agree, unless it is far behind, and the least counts. One that is refused is not
+// asked again.
+func TestScores(t *testing.T) {
+	for _, limit := range []time.Duration{0, time.Minute} {
+		list := []*scripted{
+			{scores: []float64{100, 103}}, {scores: []float64{190, 99, 140, 98}}, {scores: []float64{700, 100}}, {scores: []float64{300, 0}}, {scores: []float64{200, 190, 180, 170, 160}},
+		}
+		f := &field{}
+		for i, c := range list {
+			f.names, f.candidates = append(f.names, string(rune('a'+i))), append(f.candidates, c)
+		}
+		var out measurement
+		got, err := f.score(t.Context(), &task{}, &out, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, asked := "[{a 100} {b 98} {c 700} {e 170}] [{d crashed: it fell over}]", []int{2, 4, 1, 2, 4}
+		if limit == 0 {
+			want, asked = "[{a 100} {b 190} {c 700} {d 300} {e 200}] []", []int{1, 1, 1, 1, 1}
+		}
+		var costs []string
+		for _, m := range got {
+			costs = append(costs, fmt.Sprintf("{%s %g}", m.Variant, m.Cost))
+		}
+		if text := fmt.Sprint(costs, out.Refused); text != want {
+			t.Errorf("limit %v: %s, want %s", limit, text, want)
+		}
+		for i, c := range list {
+			if c.asked != asked[i] {
+				t.Errorf("limit %v: %s was asked %d times, want %d", limit, f.names[i], c.asked, asked[i])
+			}
+		}
+	}
+}
+
 // TestPinned: code that is called at many shapes is not searched for what is fast at one of them alone.
 func TestPinned(t *testing.T) {
 	few := "name: lib\ntasks:\n  - kernel: gemm-f32\n    variants: 2\n    shapes: [{m: 8, n: 8, k: 8}, {m: 9, n: 9, k: 9}]\n"
@@ -819,7 +870,7 @@ func TestPinned(t *testing.T) {
 // TestUntil: a budget says how long a step may take, and a number of evaluations does not.
 func TestUntil(t *testing.T) {
 	m := &maker{Options: Options{Budget: 100 * time.Second, Began: time.Now()}, spent: 40, before: 30}
-	if got := m.until(searchUntil); got > 45*time.Second || got < 44*time.Second {
+	if got := m.until(searchUntil); got > 40*time.Second || got < 39*time.Second {
 		t.Errorf("after 10 s of a budget of 100 s there are %v until %v of it", got, searchUntil)
 	}
 	m.spent = 200
