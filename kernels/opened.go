@@ -32,7 +32,7 @@ func Open(k Kernel, shape Shape) (*Opened, error) {
 	return &Opened{Info: k.Info(), Shape: shape, Problem: problem}, nil
 }
 
-// Pin leaves out the points that have other values than the given ones, as the func Pin says.
+// Pin leaves out the points that have other values than the given ones, as [Pin] says.
 func (o *Opened) Pin(values map[string]string) error {
 	if len(values) == 0 {
 		return nil

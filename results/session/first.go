@@ -4,18 +4,8 @@ import (
 	"slices"
 
 	"tune/kernels"
-	"tune/results"
 	"tune/space"
 )
-
-// pin leaves out the points of a new run that have other values than the given ones. The error is a *PinError.
-func pin(opened *kernels.Opened, settings *results.Settings, values map[string]string) error {
-	if err := opened.Pin(values); err != nil {
-		return &PinError{err}
-	}
-	settings.Pinned = values
-	return nil
-}
 
 // First returns the keys of the points that a new run evaluates before all others: those given, and then those of the kernel's own file.
 // Parameters that a given key leaves out have their defaults. The error is a *FirstError.

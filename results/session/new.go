@@ -57,6 +57,15 @@ func newSettings(version string, info kernels.Info, shape kernels.Shape, entry s
 	}
 }
 
+// pin leaves out the points of a new run that have other values than the given ones. The error is a *PinError.
+func pin(opened *kernels.Opened, settings *results.Settings, values map[string]string) error {
+	if err := opened.Pin(values); err != nil {
+		return &PinError{err}
+	}
+	settings.Pinned = values
+	return nil
+}
+
 // Run carries out the first sitting of a new run. What is wrong with a field is a *PinError, *FirstError, *GoalsError, *MetricsError,
 // *kernels.ShapeError, *results.DirError or *earlier.OtherKernelError.
 func Run(ctx context.Context, r NewRun) (*Report, error) {

@@ -628,14 +628,7 @@ func TestScratchIsRemoved(t *testing.T) {
 		func(w *Worker) { _ = w.running.cmd.Process.Kill(); _ = w.Close() },
 		func(w *Worker) { w.Renew("") },
 	} {
-		w := start(t, Options{Core: -1})
-		mapIsolation(t, w)
-		if err := w.Load(so); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Call(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		w := called(t, so)
 		if left, _ := os.ReadDir(os.TempDir()); len(left) != 1 {
 			t.Errorf("%d folders of one worker", len(left))
 		}
