@@ -2,8 +2,11 @@
 
 package main
 
-// How many workers TestWorkers tries, and how many runs it kills.
+// How many workers TestWorkers tries, and how many runs it kills at least.
 var fleets, killRuns = []int{1, 4}, 1
+
+// leastKills is how many processes TestWorkers kills at least.
+const leastKills = 1
 
 // mostKills is how often a run has its coordinator killed, and its server; mostWorkers is how often it has a worker killed.
 const mostKills, mostWorkers = 2, 6

@@ -2,8 +2,11 @@
 
 package main
 
-// How many workers TestWorkers tries, and how many runs it kills.
+// How many workers TestWorkers tries, and how many runs it kills at least.
 var fleets, killRuns = []int{1, 2, 4, 8}, 30
+
+// leastKills is how many processes TestWorkers kills at least. On a fast machine a run ends after a few kills, and more runs follow.
+const leastKills = 400
 
 // mostKills is how often a run has its coordinator killed, and its server; mostWorkers is how often it has a worker killed.
 const mostKills, mostWorkers = 10, 100

@@ -149,9 +149,11 @@ func TestWorkers(t *testing.T) {
 		})
 	}
 	t.Run("kills", func(t *testing.T) {
-		for run := range killRuns {
-			killWorkers(t, rand.New(rand.NewPCG(uint64(run), 1)), nil, run%3 == 1, func(dir string, more ...string) []string { return args(dir, more...) }, want)
+		killed := 0
+		for run := 0; run < killRuns || killed < leastKills; run++ {
+			killed += killWorkers(t, rand.New(rand.NewPCG(uint64(run), 1)), nil, run%3 == 1, func(dir string, more ...string) []string { return args(dir, more...) }, want)
 		}
+		t.Logf("%d kills", killed)
 	})
 }
 
@@ -381,8 +383,8 @@ func TestOwnKernelStays(t *testing.T) {
 }
 
 // killWorkers carries out a run whose workers, coordinator and NATS server are killed in turns. environ are variables of these processes. With
-// listens, the server is a part of the coordinator.
-func killWorkers(t *testing.T, r *rand.Rand, environ []string, listens bool, args func(dir string, more ...string) []string, want string) {
+// listens, the server is a part of the coordinator. It returns how many processes it killed.
+func killWorkers(t *testing.T, r *rand.Rand, environ []string, listens bool, args func(dir string, more ...string) []string, want string) int {
 	server := &killedServer{t: t, address: "127.0.0.1:" + freePort(t), folder: t.TempDir()}
 	url, dir := "nats://"+server.address, filepath.Join(t.TempDir(), "run")
 	remote := []string{"--workers", url, "--lease", "1s"}
@@ -411,7 +413,7 @@ func killWorkers(t *testing.T, r *rand.Rand, environ []string, listens bool, arg
 				if err == nil {
 					survived(t, dir, want, kills)
 					t.Logf("%d sittings, killed %v", sitting+1, kills)
-					return
+					return kills["worker"] + kills["coordinator"] + kills[keptServer] + kills[emptyServer]
 				}
 				unserved := without && strings.Contains(coordinator.out.String(), "tune: --workers: ") // it began while there was no server
 				if coordinator.ProcessState.ExitCode() >= 0 && !unserved {
