@@ -171,6 +171,7 @@ type farmed struct {
 	objectives string
 	metrics    []string
 	dir        string
+	created    time.Time
 	target     string           // the name of the worker that it is tuned for; "" for none
 	machine    *results.Machine // that the target had before; nil for a new run
 }
@@ -197,17 +198,22 @@ func (r *remoteFlags) travels(run farmed) (bring []remote.File, err error) {
 	return bring, nil
 }
 
-// runID identifies the run in a directory to workers.
-func runID(dir string) string {
+// id identifies the run to workers, now and when it goes on. Two machines with one name, such as copies of an image, may have a run in
+// folders of the same path: the time when it was made tells them apart. A target says when that was, so there the machine does.
+func (r farmed) id() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = ""
 	}
-	path, err := filepath.Abs(dir)
+	path, err := filepath.Abs(r.dir)
 	if err != nil {
-		path = dir
+		path = r.dir
 	}
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(host+"\x00"+path)))[:16]
+	apart := r.created.UTC().Format(time.RFC3339Nano)
+	if r.target != "" {
+		apart = remote.MachineID()
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(host+"\x00"+path+"\x00"+apart)))[:16]
 }
 
 // jobOf describes a run to workers. Where it has a target, that is its only worker.
@@ -219,7 +225,7 @@ func (a *app) jobOf(ctx context.Context, r *remoteFlags, run farmed, f *farm) re
 	}
 	own, isOwn := run.kernel.(*user.Kernel)
 	job := remote.Job{
-		ID: runID(run.dir), Tool: tune.Version(), Kernel: info.Name, Version: info.Version,
+		ID: run.id(), Tool: tune.Version(), Kernel: info.Name, Version: info.Version,
 		Shape: run.shape.String(), Space: f.opened.Problem.Space().Fingerprint(), CheckSeed: kernels.CheckSeed(run.seed), Metrics: goals.Measures(run.metrics), On: r.on, Lease: r.lease,
 		Only: run.target, Joins: run.target == "" && (isOwn || !info.Exact), Timed: !info.Exact,
 	}
@@ -370,7 +376,7 @@ func (a *app) farmAgain(ctx context.Context, r *remoteFlags, run *results.Run, f
 	}
 	return a.farmOf(ctx, r, farmed{
 		kernel: k, shape: shape, seed: run.Settings.Seed, objectives: run.Settings.Objectives, metrics: run.Settings.Metrics, dir: run.Dir,
-		target: run.Settings.For, machine: &run.Settings.Machine,
+		created: run.Settings.Created, target: run.Settings.For, machine: &run.Settings.Machine,
 	}, d)
 }
 

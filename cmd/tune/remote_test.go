@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -155,6 +156,52 @@ func TestWorkers(t *testing.T) {
 		}
 		t.Logf("%d kills", killed)
 	})
+}
+
+// TestRunsApart: workers know a run again when it goes on, and tell it from another run in a folder of the same path on a machine of the
+// same name, which they may serve at the same time.
+func TestRunsApart(t *testing.T) {
+	t.Parallel()
+	server, err := natsserver.Start(natsserver.Config{Address: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	url, dir := fmt.Sprintf("nats://127.0.0.1:%d", server.Port()), filepath.Join(t.TempDir(), "run")
+	nc, err := remote.Login{URL: url}.Connect("test", remote.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	announced := func(args ...string) string {
+		heard, err := nc.SubscribeSync("tune.v1.run")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer heard.Unsubscribe()
+		run := startTune(t, append(args, "--workers", url)...)
+		run.out.await(t, "baseline: ")
+		m, err := heard.NextMsg(time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var job remote.Job
+		if err := json.Unmarshal(m.Data, &job); err != nil {
+			t.Fatal(err)
+		}
+		run.kill()
+		return job.ID
+	}
+	first := announced("run", "treehash", "--shape", small, "--evals", "10", "--no-db", "--dir", dir)
+	if again := announced("resume", dir); again != first {
+		t.Errorf("the run is %s, and when it goes on %s", first, again)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if other := announced("run", "treehash", "--shape", small, "--evals", "10", "--no-db", "--dir", dir); other == first {
+		t.Errorf("two runs are %s", first)
+	}
 }
 
 // TestUnserved: a run that all workers refuse says why, and how to log in where they are.

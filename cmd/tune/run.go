@@ -245,7 +245,8 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		d.start(s)
 	}
 	farm, ctx, err := a.farmOf(c.Context(), with.workers, farmed{
-		kernel: k, shape: shape, seed: set.seed, objectives: with.objectives, metrics: with.metrics, dir: set.dir, target: with.workers.target,
+		kernel: k, shape: shape, seed: set.seed, objectives: with.objectives, metrics: with.metrics, dir: set.dir, created: a.began,
+		target: with.workers.target,
 	}, d)
 	if err != nil {
 		if made {

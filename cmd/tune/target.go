@@ -53,7 +53,7 @@ func (f *farm) aim(ctx context.Context, r *remoteFlags, run farmed, bring []remo
 		return fmt.Errorf("%s was measured on %s (fingerprint %s), and worker %s has %s (%s) now: costs of two processors cannot be compared, start a new run", run.dir,
 			cmp.Or(was.CPU, "another processor"), was.Fingerprint, plain.Line(run.target), plain.Line(cmp.Or(found.CPU, "an unknown one")), plain.Line(found.Fingerprint))
 	}
-	f.target = remote.NewTarget(f.nc, found, runID(run.dir), r.lease)
+	f.target = remote.NewTarget(f.nc, found, run.id(), r.lease)
 	var err error
 	if f.kernel, err = f.target.Open(ctx, run.kernel, run.shape, bring); err != nil {
 		return run.aimed(err)
