@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"tune/internal/files"
 )
 
 // Config says where a server listens, and who may connect.
@@ -67,7 +69,7 @@ func Start(c Config) (*Server, error) {
 	if number == 0 {
 		number = server.RANDOM_PORT
 	}
-	store, err := os.MkdirTemp("", "tune-nats-")
+	store, err := files.Scratch("tune-nats-")
 	if err != nil {
 		return nil, err
 	}
