@@ -94,7 +94,7 @@ func TestFaults(t *testing.T) {
 		{`{"tell":{"id":0,"costs":1}}`, `unknown field "costs"`},
 		{`{"tell":{"id":0,"cost":"1"}}`, "field tell.cost is a text: want a number of at most 1.8e308"},
 		{`{"tell":{"id":0.5,"cost":1}}`, "field tell.id is 0.5: want a whole number"},
-		{`{"tell":{"id":0,"cost":NaN}}`, "no JSON, which has no NaN: tell a status and a reason"},
+		{`{"tell":{"id":0,"cost":NaN}}`, "no JSON, which has no NaN: tell a status and a reason instead of such a cost, and leave out such a metric"},
 		{`{"tell":{"id":0,"cost":1e999}}`, "field tell.cost is 1e999: want a number of at most 1.8e308"},
 		{`{"tell":{"id":0,"cost":5e-324}}`, "field cost is 5e-324, which is too close to 0"},
 		{`{"tell":{"id":0,"cost":-1e-320}}`, "too close to 0"},
@@ -102,6 +102,7 @@ func TestFaults(t *testing.T) {
 		{`{"tell":{"id":-1,"cost":1}}`, "there was no question -1"},
 		{`{"tell":{"id":0,"cost":1,"seconds":-1}}`, "field seconds is -1"},
 		{`{"tell":{"id":0,"cost":1,"metrics":{"":1}}}`, `"" is no name of a metric`},
+		{`{"tell":{"id":0,"cost":1,"metrics":{"a":1,"accuracy":"0.9"}}}`, "field tell.metrics.accuracy is a text: want a number"},
 		{`{"tell":{"id":0,"cost":1,"metrics":[1]}}`, "field tell.metrics is a list: want an object of numbers"},
 		{strings.Repeat("x", 3*MostLine), "line 1 of the client has more than 1048576 bytes"},
 	} {

@@ -128,17 +128,34 @@ func replyError(text []byte, err error) error {
 		if wrong.Field == "" {
 			return fmt.Errorf("it is %s, and not a JSON object", kindOf(wrong.Value))
 		}
-		return fmt.Errorf("field %s is %s: want %s", wrong.Field, kindOf(wrong.Value), wants[wrong.Type.Kind().String()])
+		return fmt.Errorf("field %s%s is %s: want %s", wrong.Field, wrongMetric(text, wrong.Field), kindOf(wrong.Value), wants[wrong.Type.Kind().String()])
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return fmt.Errorf("unknown field %s: %s", name, fieldsOf)
 	}
 	for _, word := range []string{"NaN", "nan", "Infinity", "inf"} {
 		if bytes.Contains(text, []byte(word)) && !json.Valid(text) {
-			return fmt.Errorf("it is no JSON, which has no %s: tell a status and a reason instead of a cost", word)
+			return fmt.Errorf("it is no JSON, which has no %s: tell a status and a reason instead of such a cost, and leave out such a metric", word)
 		}
 	}
 	return errors.New("it is no JSON object: what a client prints beside its answers belongs on standard error")
+}
+
+// wrongMetric names the metric that is no number, after a dot, where the field is that of the metrics: the first, by the order of names.
+func wrongMetric(text []byte, field string) string {
+	var r struct {
+		Tell struct{ Metrics map[string]json.RawMessage }
+	}
+	if field != "tell.metrics" || json.Unmarshal(text, &r) != nil {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Tell.Metrics)) {
+		var number float64
+		if json.Unmarshal(r.Tell.Metrics[name], &number) != nil {
+			return "." + plain.Clip(plain.Line(name), MostName)
+		}
+	}
+	return ""
 }
 
 // kindOf says what a JSON value is, which encoding/json describes by its kind or, if it is a number that does not fit, as "number 0.5".
