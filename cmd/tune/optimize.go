@@ -316,7 +316,11 @@ func (s *asking) carry(ctx context.Context, indexed string, run func(context.Con
 	if len(s.command) == 0 {
 		a.stdout = a.stderr // standard output is the client's
 	}
-	return a.finish(report, adviseFull(s.dir, err), s.asJSON)
+	err = a.finish(report, adviseFull(s.dir, err), s.asJSON)
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitInterrupted {
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with '%s'", s.again())} // which starts the client too
+	}
+	return err
 }
 
 // endOf is the last message of a run to its client.
@@ -346,6 +350,7 @@ type link struct {
 	cancel context.CancelCauseFunc
 	hangUp func()       // closes what the client reads
 	wait   func() error // for the process of the client; nil where tune has not started it
+	leaves time.Duration
 }
 
 // connect connects tune to a client: to the command if there is one, which shows its standard error through shown, and else to
@@ -355,7 +360,7 @@ func (a *app) connect(ctx context.Context, command []string, hello asktell.Hello
 	if len(command) == 0 && a.readers != nil {
 		a.readers.needless.Store(true) // standard output is the client's
 	}
-	l := &link{}
+	l := &link{leaves: clientLeaves}
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	in, out := a.stdin, a.raw
 	if len(command) == 0 {
@@ -392,7 +397,10 @@ func (a *app) connect(ctx context.Context, command []string, hello asktell.Hello
 		}()
 		l.wait = func() error {
 			// It may finish what it does, and no more than that.
-			end := time.AfterFunc(clientLeaves, func() { _ = process.Process.Kill() })
+			end := time.AfterFunc(l.leaves, func() {
+				fmt.Fprintf(shown, "the client has not ended within %v after the last message: tune ends it\n", l.leaves)
+				_ = process.Process.Kill()
+			})
 			defer end.Stop()
 			return <-ended
 		}

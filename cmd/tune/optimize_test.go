@@ -290,6 +290,32 @@ func TestOptimizeFault(t *testing.T) {
 	}
 }
 
+// TestOptimizeInterrupted: the command that goes on after Ctrl-C starts the client too, and works.
+func TestOptimizeInterrupted(t *testing.T) {
+	t.Parallel()
+	space, dir := bowlFile(t), filepath.Join(t.TempDir(), "run")
+	client := `read -r hello; echo at work >&2; i=0; while read -r ask; do echo '{"tell":{"id":'$i',"cost":1}}'; i=$((i + 1)); sleep 0.01; done`
+	run := startTune(t, "optimize", space, "--evals", "5000", "--dir", dir, "--no-db", "-q", "--", "sh", "-c", client)
+	run.out.await(t, "at work")
+	code, text := run.interrupt(t), run.out.String()
+	if want := "tune: interrupted: continue with 'tune optimize --dir " + dir + " -- sh -c "; code != exitInterrupted || !strings.Contains(text, want) {
+		t.Errorf("exit code %d, want %s\n%s", code, want, text)
+	}
+}
+
+// TestOptimizeLeaves: tune says that it ends a client that does not end by itself.
+func TestOptimizeLeaves(t *testing.T) {
+	var shown said
+	link, err := (&app{}).connect(t.Context(), []string{"sleep", "60"}, asktell.Hello{}, &shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link.leaves = 50 * time.Millisecond
+	if err := link.close(asktell.End{}); err == nil || shown.String() != "the client has not ended within 50ms after the last message: tune ends it\n" {
+		t.Errorf("%v, and it says %q", err, shown.String())
+	}
+}
+
 // TestOptimizeSilent: of a client that does not answer tune says what may be the reason.
 func TestOptimizeSilent(t *testing.T) {
 	said, from := io.Pipe()
