@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -165,13 +166,14 @@ func (l Login) explain(err error) error {
 	where, text := Redact(l.URL), err.Error()
 	_, stranger := errors.AsType[x509.UnknownAuthorityError](err)
 	host, other := errors.AsType[x509.HostnameError](err)
+	slow, silent := errors.AsType[net.Error](err)
 	// With TLS 1.3 a side hears only after the handshake that the other does not take its certificate.
 	mine := strings.Contains(text, "remote error: tls: ") || strings.Contains(text, "after TLS handshake")
 	switch {
 	case errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || strings.Contains(strings.ToLower(text), "authorization violation"):
 		return fmt.Errorf("%s refuses the token, the user or the key: %w", where, err)
-	case errors.Is(err, nats.ErrNoServers):
-		return &AbsentError{where}
+	case errors.Is(err, nats.ErrNoServers), silent && slow.Timeout(), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return &AbsentError{where} // or what is there says nothing, so that it is no NATS server
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		return fmt.Errorf("%s has no TLS: give its address as nats://, or start it with a certificate: %w", where, err)
 	case stranger:

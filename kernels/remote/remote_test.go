@@ -727,6 +727,12 @@ func TestAuthentication(t *testing.T) {
 	if got := remote.Redact("nats://secret@host:4222") + remote.Redact("nats://user:secret@host:4222"); strings.Contains(got, "secret") {
 		t.Errorf("a secret is shown: %s", got)
 	}
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	refused(remote.Login{URL: "nats://" + mute.Addr().String()}, "does not answer: is a NATS server there?")
 	ip := outside()
 	if ip == "" {
 		t.Skip("this machine has no address but loopback")
