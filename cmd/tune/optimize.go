@@ -310,13 +310,16 @@ func (s *asking) carry(ctx context.Context, indexed string, run func(context.Con
 		return fmt.Errorf("the first point, the default of every parameter, %s: %s: choose defaults that work in %s, and start again with another --dir",
 			base.Outcome.Status, base.Outcome.Reason, s.kernel.Info().Files.Path)
 	}
-	if report == nil && err != nil && !interrupted(ctx, err) {
+	switch {
+	case isFull(err):
+		err = adviseFullBy(s.dir, s.again(), err)
+	case report == nil && err != nil && !interrupted(ctx, err):
 		err = adviseRun(s.dir, "", false, err)
 	}
 	if len(s.command) == 0 {
 		a.stdout = a.stderr // standard output is the client's
 	}
-	err = a.finish(report, adviseFull(s.dir, err), s.asJSON)
+	err = a.finish(report, err, s.asJSON)
 	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitInterrupted {
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with '%s'", s.again())} // which starts the client too
 	}

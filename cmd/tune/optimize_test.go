@@ -303,6 +303,19 @@ func TestOptimizeInterrupted(t *testing.T) {
 	}
 }
 
+// TestOptimizeFull: where the journal cannot grow, the error says what to do about it, once, and how the run goes on with its client.
+func TestOptimizeFull(t *testing.T) {
+	t.Parallel()
+	space, dir := bowlFile(t), filepath.Join(t.TempDir(), "run")
+	client := `read -r hello; i=0; while read -r ask; do echo '{"tell":{"id":'$i',"cost":1}}'; i=$((i + 1)); done`
+	out, err := exec.Command("sh", "-c", `ulimit -f 16; exec "$@"`, "sh", "tune", "optimize", space, "--evals", "280", "--dir", dir, "--no-db", "-q", "--", "sh", "-c", client).CombinedOutput()
+	text := string(out)
+	if want := ", then continue the run with 'tune optimize --dir " + dir + " -- sh -c "; exitCode(err) != exitFailed || !strings.Contains(text, want) ||
+		strings.Count(text, "raise the limit") != 1 || strings.Contains(text, "tune resume") {
+		t.Errorf("%v, want %s\n%s", err, want, text)
+	}
+}
+
 // TestOptimizeLeaves: tune says that it ends a client that does not end by itself.
 func TestOptimizeLeaves(t *testing.T) {
 	var shown said

@@ -426,6 +426,16 @@ func TestFull(t *testing.T) {
 	if got, want := adviseFull("d", full).Error(), "cannot write d/journal.jsonl: no space left on device: make room on the disk, then start the run again"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	dir := filepath.Join(t.TempDir(), "a run")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "run.json"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := adviseFull(dir, full).Error(), "make room on the disk, then continue the run with 'tune resume '"+dir+"''"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 	other := errors.New("other")
 	if adviseFull("d", other) != other || adviseFull("d", nil) != nil {
 		t.Error("an error that is none of a full disk was changed")

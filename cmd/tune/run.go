@@ -457,6 +457,11 @@ func adviseRun(dir, path string, made bool, err error) error {
 
 // adviseFull adds to the error of a full disk what to do about it, and how the run in a directory goes on.
 func adviseFull(dir string, err error) error {
+	return adviseFullBy(dir, "tune resume "+kernels.ShellWord(dir), err)
+}
+
+// adviseFullBy is adviseFull for a run that another command continues.
+func adviseFullBy(dir, again string, err error) error {
 	if !isFull(err) {
 		return err
 	}
@@ -470,7 +475,7 @@ func adviseFull(dir string, err error) error {
 	if _, serr := os.Stat(filepath.Join(dir, results.SettingsName)); serr != nil {
 		return fmt.Errorf("%w: %s, then start the run again", err, room)
 	}
-	return fmt.Errorf("%w: %s, then continue the run with 'tune resume %s'", err, room, dir)
+	return fmt.Errorf("%w: %s, then continue the run with '%s'", err, room, again)
 }
 
 // isFull reports whether an error says that no more can be written.
@@ -640,9 +645,9 @@ func (a *app) finish(report *tune.Report, err error, asJSON bool) error {
 		return err
 	case report.Result.Stop == search.Interrupted:
 		if report.Settings.For != "" {
-			return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with 'tune resume %s --workers URL'", report.Dir)}
+			return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with 'tune resume %s --workers URL'", kernels.ShellWord(report.Dir))}
 		}
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with 'tune resume %s'", report.Dir)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with 'tune resume %s'", kernels.ShellWord(report.Dir))}
 	case report.Result.Told == 0:
 		return nothingValid(report.Dir, 0)
 	case report.Schedule == nil:
