@@ -22,6 +22,10 @@ type entry struct {
 
 func (e *entry) write() {
 	e.Piece(pieces, "job", map[string]any{"Linked": e.linked})
+	thin := hasThin(e.c, e.nt, e.linked)
+	if thin {
+		newThinWriter(e.writer, e.c.ISA).write()
+	}
 	if !e.stack() {
 		e.Line("#include <stdint.h>")
 		e.Line("#include <stdlib.h>")
@@ -35,7 +39,7 @@ func (e *entry) write() {
 	if e.c.Workers > 1 {
 		e.pool()
 	} else {
-		e.Piece(pieces, "serial", map[string]any{"Job": e.job(), "Stack": e.stack()})
+		e.Piece(pieces, "serial", map[string]any{"Job": e.job(), "Stack": e.stack(), "Thin": thin})
 	}
 }
 
