@@ -15,11 +15,12 @@ func hasThin(c Config, nt, linked bool) bool {
 
 // The limits of thin products.
 const (
-	thinRows  = 3    // rows of a product that is computed as sums of rows of B
-	thinDepth = 4    // terms of the sums of a product that is computed row by row
-	thinStrip = 4    // vectors of a strip of columns whose sums stay in registers
-	thinSums  = 8    // sums in flight, which hide the latency of a multiply-add
-	thinBlock = 1024 // elements of a column that are copied at once
+	thinRows    = 3    // rows of a product that is computed as sums of rows of B
+	thinDepth   = 4    // terms of the sums of a product that is computed row by row
+	thinStrip   = 4    // vectors of a strip of columns whose sums stay in registers
+	thinSums    = 8    // sums in flight, which hide the latency of a multiply-add
+	thinColumns = 6    // columns of a product that is computed as dot products
+	thinBlock   = 1024 // elements of a column that are copied at once, or columns of sums of rows
 )
 
 // thinVector is a type of vectors.
@@ -44,12 +45,13 @@ func (v thinVector) storePart(at, of, n string) string {
 // thinWriter writes the forms for products with one column, few rows, or sums of few terms.
 type thinWriter struct {
 	*writer
+	isa    string
 	wide   thinVector
 	narrow thinVector // of few columns: loads of whole vectors would cross lines of the cache; the wide type where there is no other
 }
 
 func newThinWriter(w *writer, isa string) *thinWriter {
-	t := &thinWriter{writer: w, wide: thinVector{"wide", vectorBytes(isa) / 4}}
+	t := &thinWriter{writer: w, isa: isa, wide: thinVector{"wide", vectorBytes(isa) / 4}}
 	t.narrow = t.wide
 	if t.wide.lanes == 16 {
 		t.narrow = thinVector{"narrow", 8}
@@ -68,12 +70,17 @@ func (t *thinWriter) write() {
 	if t.narrow != t.wide {
 		t.vector(t.narrow)
 	}
-	t.sumOf("wide", "wide_sum", "wide_quad", t.wide.lanes)
+	t.sumOf(t.narrow.name, "lane_sum", "wide_quad", t.narrow.lanes)
 	t.Line("%s", cgen.Memory("float", "wide_quad_any", 16, 4))
+	t.Line("#define LOAD_WIDE_QUAD(p) ((wide_quad)*(const wide_quad_any *)(p))")
+	t.Line("#define STORE_WIDE_QUAD(p, v) (*(wide_quad_any *)(p) = (v))")
 	for rows := 1; rows <= thinRows; rows++ {
 		t.fewRows(rows)
 	}
-	t.oneColumn()
+	if t.masked() {
+		t.oneVector()
+	}
+	t.fewColumns()
 	for k := 1; k <= thinDepth; k++ {
 		t.fewTerms(k)
 	}
@@ -102,7 +109,7 @@ func (t *thinWriter) fewRows(rows int) {
 	t.addRows(rows, 4, true)
 	t.Blank()
 	t.Comment("Products of %d rows as sums of rows of B. What is far away is read in its order.", rows)
-	t.Open("static NOINLINE void rows_%d(i64 n, %s)", rows, thinArguments)
+	t.Open("static NOINLINE void thin_rows_%d(i64 n, %s)", rows, thinArguments)
 	if narrow {
 		t.Line("if (n <= %d) return strip_%d_1_narrow(n, %s);", t.narrow.lanes, rows, thinCall)
 	}
@@ -118,12 +125,16 @@ func (t *thinWriter) fewRows(rows int) {
 		}
 		t.Close()
 	}
+	t.Line("const int far = n * k > %d;", nextCache/4)
+	t.Line("const i64 block = far ? n : %d;", thinBlock)
+	t.Open("for (i64 j = 0; j < n; j += block)")
+	t.Line("const i64 width = least(block, n - j);")
 	t.Line("i64 p = 0;")
 	call := func(terms int, far string) {
-		t.Line("add_%d_%d%s(n, a + p, lda, b + p * ldb, ldb, c, ldc, p > 0);", rows, terms, far)
+		t.Line("add_%d_%d%s(width, a + p, lda, b + p * ldb + j, ldb, c + j, ldc, p > 0);", rows, terms, far)
 	}
 	t.Open("for (; k - p >= 4; p += 4)")
-	t.Line("if (n * k > %d)", nextCache/4)
+	t.Line("if (far)")
 	call(4, "_far")
 	t.Line("else")
 	call(4, "")
@@ -136,6 +147,36 @@ func (t *thinWriter) fewRows(rows int) {
 	call(1, "")
 	t.Close()
 	t.Close()
+	t.Close()
+}
+
+// oneVector writes the products with columns that fit into one vector, as sums of rows of B.
+func (t *thinWriter) oneVector() {
+	for _, vec := range []thinVector{t.narrow, t.wide} {
+		heights := []int{8, 4, 2, 1}
+		for _, rows := range heights[:2] {
+			t.strip(rows, 1, vec)
+		}
+		t.Blank()
+		t.Comment("Products with up to %d columns.", vec.lanes)
+		t.Open("static NOINLINE void one_%s(i64 m, i64 n, %s)", vec.name, thinArguments)
+		for n, rows := range heights {
+			call := fmt.Sprintf("strip_%d_1_%s(n, %s);", rows, vec.name, thinCall)
+			next := fmt.Sprintf("m -= %d, a += %[1]d * lda, c += %[1]d * ldc", rows)
+			switch {
+			case n == 0:
+				t.Line("for (; m >= %d; %s) %s", rows, next, call)
+			case rows == 1:
+				t.Line("if (m > 0) %s", call)
+			default:
+				t.Open("if (m >= %d)", rows)
+				t.Line("%s", call)
+				t.Line("%s;", next)
+				t.Close()
+			}
+		}
+		t.Close()
+	}
 }
 
 // strip writes the function for a few vectors of columns, of which the last one holds n elements. Sums of one vector are several ones.
@@ -161,7 +202,8 @@ func (t *thinWriter) strip(rows, vectors int, vec thinVector) {
 				if v == vectors-1 {
 					load = vec.part(at, "n")
 				}
-				t.Line("const %s b%d_%d = %s;", vec.name, v, u, load)
+				t.Line("%s b%d_%d = %s;", vec.name, v, u, load)
+				t.keep(rows, fmt.Sprintf("b%d_%d", v, u))
 				for r := range rows {
 					t.Line("c%d_%d_%d += a%s[%d] * b%d_%d;", r, v, u, index(r), u, v, u)
 				}
@@ -237,7 +279,8 @@ func (t *thinWriter) addRows(rows, terms int, far bool) {
 	vec := t.wide
 	step := func(load func(at string) string, store func(at, of string) string) {
 		for u := range terms {
-			t.Line("const wide v%d = %s;", u, load(fmt.Sprintf("b%s + j", index(u))))
+			t.Line("wide v%d = %s;", u, load(fmt.Sprintf("b%s + j", index(u))))
+			t.keep(rows, fmt.Sprintf("v%d", u))
 		}
 		for r := range rows {
 			at := fmt.Sprintf("c + %d * ldc + j", r)
@@ -274,117 +317,217 @@ func (t *thinWriter) factors(rows, terms int) {
 	}
 }
 
-// oneColumn writes the products with one column.
-func (t *thinWriter) oneColumn() {
-	heights := []int{8, 4, 2, 1}
-	for _, rows := range heights {
+// fewColumns writes the products with a few columns, as dot products of the rows of A and the columns. The columns are copied where their
+// elements are apart.
+func (t *thinWriter) fewColumns() {
+	t.copyColumns()
+	for columns := 1; columns <= thinColumns; columns++ {
+		heights := t.heights(columns)
+		for _, rows := range heights {
+			t.dots(rows, columns)
+		}
 		t.Blank()
-		t.Open("static NOINLINE void dots_%d(i64 k, const float *a, i64 lda, const float *b, float *c, i64 ldc, int add)", rows)
-		t.dots(rows, false)
-		t.Close()
-	}
-	t.Blank()
-	t.Open("static NOINLINE void dots_4_far(i64 k, const float *a, i64 lda, const float *b, float *c, i64 ldc, int add)")
-	t.dots(4, true)
-	t.Close()
-	t.Blank()
-	t.Comment("Products with one column as dot products of the rows of A and the column, which is copied where its elements are apart.")
-	t.Open("static NOINLINE void one_column(i64 m, %s)", thinArguments)
-	t.Line("float column[%d];", thinBlock)
-	t.Open("for (i64 p = 0, depth; p < k; p += depth)")
-	t.Line("depth = ldb == 1 ? k : least(%d, k - p);", thinBlock)
-	t.Line("const float *x = b;")
-	t.Open("if (ldb != 1)")
-	t.Line("for (i64 l = 0; l < depth; l++) column[l] = b[(p + l) * ldb];")
-	t.Line("x = column;")
-	t.Close()
-	t.Line("i64 i = 0;")
-	t.Line("if (m * k > %d)", nextCache/4)
-	t.Line("for (; m - i >= 4; i += 4) dots_4_far(depth, a + i * lda + p, lda, x, c + i * ldc, ldc, p > 0);")
-	for n, rows := range heights {
-		if n == 0 {
-			t.Open("for (; m - i >= %d; i += %d)", rows, rows)
-		} else {
-			t.Open("if (m - i >= %d)", rows)
+		t.Comment("Products with columns: %d.", columns)
+		t.Open("static NOINLINE void thin_columns_%d(i64 m, %s)", columns, thinArguments)
+		t.Line("float copy[%d] __attribute__((aligned(64)));", cgen.Ceil(columns, 4)*4*thinBlock)
+		t.Line("const int far = m * k > %d;", nextCache/4)
+		block := fmt.Sprint(thinBlock)
+		if columns == 1 {
+			block = fmt.Sprintf("ldb == 1 ? k : %d", thinBlock)
 		}
-		t.Line("dots_%d(depth, a + i * lda + p, lda, x, c + i * ldc, ldc, p > 0);", rows)
-		if n > 0 && rows > 1 {
-			t.Line("i += %d;", rows)
+		t.Line("const i64 block = %s;", block)
+		t.Open("for (i64 p = 0; p < k; p += block)")
+		t.Line("const i64 depth = least(block, k - p);")
+		t.Line("const float *x = copy;")
+		if columns == 1 {
+			t.Line("if (ldb == 1) x = b;")
+			t.Line("else")
+		}
+		t.Line("copy_columns(%d, depth, b + p * ldb, ldb, copy);", columns)
+		t.Line("i64 i = 0;")
+		for n, rows := range heights {
+			call := fmt.Sprintf("dots_%dx%d(depth, a + i * lda + p, lda, x, c + i * ldc, ldc, p > 0, far);", rows, columns)
+			switch {
+			case n == 0 || rows == 1 && columns > 1:
+				t.Line("for (; m - i >= %d; i += %[1]d) %s", rows, call)
+			default:
+				t.Open("if (m - i >= %d)", rows)
+				t.Line("%s", call)
+				t.Line("i += %d;", rows)
+				t.Close()
+			}
 		}
 		t.Close()
+		t.Close()
 	}
+}
+
+// heights are the rows of the tiles of dot products with a number of columns.
+func (t *thinWriter) heights(columns int) []int {
+	switch {
+	case columns == 1:
+		return []int{8, 4, 2, 1}
+	case t.masked() && columns <= 3:
+		return []int{8, 4, 1}
+	case columns == 2 || t.masked():
+		return []int{4, 1}
+	}
+	return []int{2, 1} // of sixteen registers
+}
+
+// copyColumns writes the function that copies columns, so that the elements of each follow each other. Four rows are read at once, four elements
+// of each. Beyond a row these are those of the next one, or lie between the two; so the last row is not among them.
+func (t *thinWriter) copyColumns() {
+	t.Blank()
+	t.Comment("Copies columns. Up to three more are written, with anything in them.")
+	t.Open("static NOINLINE void copy_columns(i64 n, i64 k, const float *b, i64 ldb, float *to)")
+	t.Open("for (i64 j = 0; j < n; j += 4)")
+	t.Line("i64 p = 0;")
+	t.Line("#if HAS(__builtin_shufflevector)")
+	t.Open("for (; n > 1 && k - p > 4; p += 4)")
+	for r, name := range "aecd" {
+		t.Line("const wide_quad %c = LOAD_WIDE_QUAD(b + (p + %d) * ldb + j);", name, r)
+	}
+	for half, zip := range []string{"0, 4, 1, 5", "2, 6, 3, 7"} {
+		t.Line("const wide_quad ab%d = __builtin_shufflevector(a, e, %s), cd%[1]d = __builtin_shufflevector(c, d, %[2]s);", half, zip)
+	}
+	for l, pick := range []string{"0, 1, 4, 5", "2, 3, 6, 7", "0, 1, 4, 5", "2, 3, 6, 7"} {
+		t.Line("STORE_WIDE_QUAD(to + (j + %d) * %d + p, __builtin_shufflevector(ab%d, cd%[3]d, %s));", l, thinBlock, l/2, pick)
+	}
+	t.Close()
+	t.Line("#endif")
+	t.Nested("for (; p < k; p++)", fmt.Sprintf("for (i64 l = j; l < n && l < j + 4; l++) to[l * %d + p] = b[p * ldb + l];", thinBlock))
 	t.Close()
 	t.Close()
 }
 
-// dots writes the dot products of some rows and a column. Few rows have several sums each.
-func (t *thinWriter) dots(rows int, far bool) {
-	depth, vec := max(thinSums/rows, 1), t.wide
-	if far {
-		t.Line("const float *next = a + 4 * lda;")
-	}
-	for r := range rows {
-		for d := range depth {
-			t.Line("wide c%d_%d = {0};", r, d)
-		}
-		if r > 0 {
-			t.Line("const float *a%d = a + %d * lda;", r, r)
-		}
-	}
-	t.Line("i64 p = 0;")
-	step := func(d int, load func(at string) string) {
-		t.Line("const wide b%d = %s;", d, load(fmt.Sprintf("b + p + %d", d*vec.lanes)))
+// dots writes the function for dot products of some rows and columns. Few of them have several sums each. Of an A that is far away it asks
+// for the rows that follow.
+func (t *thinWriter) dots(rows, columns int) {
+	depth, vec := max(thinSums/(rows*columns), 1), t.narrow
+	t.Blank()
+	t.Open("static NOINLINE void dots_%dx%d(i64 k, const float *a, i64 lda, const float *b, float *c, i64 ldc, int add, int far)", rows, columns)
+	each := func(f func(r, j int)) {
 		for r := range rows {
-			t.Line("c%d_%d += b%d * %s;", r, d, d, load(fmt.Sprintf("a%s + p + %d", index(r), d*vec.lanes)))
+			for j := range columns {
+				f(r, j)
+			}
+		}
+	}
+	each(func(r, j int) {
+		for d := range depth {
+			t.Line("%s c%d_%d_%d = {0};", vec.name, r, j, d)
+		}
+	})
+	for r := 1; r < rows; r++ {
+		t.Line("const float *a%d = a + %d * lda;", r, r)
+	}
+	t.Line("const float *next = a + %d * lda;", rows)
+	t.Line("i64 p = 0;")
+	columnAt := func(j, d int) string { return fmt.Sprintf("b + p + %d", j*thinBlock+d*vec.lanes) }
+	rowAt := func(r, d int) string { return fmt.Sprintf("a%s + p + %d", index(r), d*vec.lanes) }
+	// What the operand with more of them has is loaded where it is used, so that registers suffice.
+	outer, inner, outerAt, innerAt := columns, rows, columnAt, rowAt
+	if rows < columns {
+		outer, inner, outerAt, innerAt = inner, outer, innerAt, outerAt
+	}
+	step := func(d int, load func(at string) string) {
+		for o := range outer {
+			t.Line("%s x%d_%d = %s;", vec.name, o, d, load(outerAt(o, d)))
+			t.keep(inner, fmt.Sprintf("x%d_%d", o, d))
+		}
+		for i := range inner {
+			t.Line("%s y%d_%d = %s;", vec.name, i, d, load(innerAt(i, d)))
+			t.keep(outer, fmt.Sprintf("y%d_%d", i, d))
+			for o := range outer {
+				r, j := i, o
+				if rows < columns {
+					r, j = o, i
+				}
+				t.Line("c%d_%d_%d += x%d_%d * y%d_%d;", r, j, d, o, d, i, d)
+			}
 		}
 	}
 	if depth > 1 {
 		t.Open("for (; k - p >= %d; p += %[1]d)", depth*vec.lanes)
-		if far {
-			for at := 0; at < rows*depth*vec.lanes; at += 16 {
-				t.Line("__builtin_prefetch(next + %d, 0, 2);", at)
-			}
-			t.Line("next += %d;", rows*depth*vec.lanes)
-		}
 		for d := range depth {
 			step(d, vec.load)
 		}
 		t.Close()
 	}
 	t.Open("for (; k - p >= %d; p += %[1]d)", vec.lanes)
+	t.Open("if (far)")
+	for at := 0; at < rows*vec.lanes; at += 16 {
+		t.Line("__builtin_prefetch(next + %d, 0, 2);", at)
+	}
+	t.Line("next += %d;", rows*vec.lanes)
+	t.Close()
 	step(0, vec.load)
 	t.Close()
 	t.Open("if (p < k)")
 	step(0, func(at string) string { return vec.part(at, "k - p") })
 	t.Close()
-	sum := func(r int) string {
+	t.storeDots(rows, columns, depth)
+	t.Close()
+}
+
+// storeDots adds up the lanes, of four sums at once where there are as many, and stores them.
+func (t *thinWriter) storeDots(rows, columns, depth int) {
+	sum := func(r, j int) string {
 		var sums []string
 		for d := range depth {
-			sums = append(sums, fmt.Sprintf("c%d_%d", r, d))
+			sums = append(sums, fmt.Sprintf("c%d_%d_%d", r, j, d))
 		}
 		return inPairs(sums)
 	}
-	for r := 0; r < rows; r += 4 {
-		if rows >= 4 {
-			t.Line("const wide_quad q%d = wide_sums(%s, %s, %s, %s);", r, sum(r), sum(r+1), sum(r+2), sum(r+3))
-			t.Line("if (ldc == 1 && !add) *(wide_quad_any *)(c + %d) = q%[1]d;", r)
-			t.Line("else")
-			t.Open("if (1)")
-		}
-		for l := range min(rows, 4) {
-			of := fmt.Sprintf("q%d[%d]", r, l)
-			if rows < 4 {
-				of = fmt.Sprintf("wide_sum(%s)", sum(l))
+	if rows < 4 && columns < 4 {
+		for r := range rows {
+			for j := range columns {
+				t.addTo(r, j, fmt.Sprintf("lane_sum(%s)", sum(r, j)))
 			}
-			t.Line("c[%d * ldc] = %s + (add ? c[%[1]d * ldc] : 0);", r+l, of)
 		}
-		if rows >= 4 {
-			t.Close()
+		return
+	}
+	if rows >= 4 { // a quad for each column and four rows
+		for r := 0; r < rows; r += 4 {
+			for j := range columns {
+				q := fmt.Sprintf("q%d_%d", r, j)
+				t.Line("const wide_quad %s = lane_sums(%s, %s, %s, %s);", q, sum(r, j), sum(r+1, j), sum(r+2, j), sum(r+3, j))
+				if columns == 1 {
+					t.Line("if (ldc == 1 && !add) STORE_WIDE_QUAD(c + %d, %s);", r, q)
+					t.Line("else")
+				}
+				if columns == 1 {
+					t.Open("")
+				}
+				for l := range 4 {
+					t.addTo(r+l, j, fmt.Sprintf("%s[%d]", q, l))
+				}
+				if columns == 1 {
+					t.Close()
+				}
+			}
+		}
+		return
+	}
+	for r := range rows { // a quad for four columns, and what is left
+		t.Line("const wide_quad q%d = lane_sums(%s, %s, %s, %s);", r, sum(r, 0), sum(r, 1), sum(r, 2), sum(r, 3))
+		for j := range columns {
+			of := fmt.Sprintf("q%d[%d]", r, j)
+			if j >= 4 {
+				of = fmt.Sprintf("lane_sum(%s)", sum(r, j))
+			}
+			t.addTo(r, j, of)
 		}
 	}
 }
 
-// fewTerms writes the products whose sums have k terms, row by row.
+// addTo writes the code that stores a result, or adds it to the one that is there.
+func (t *thinWriter) addTo(r, j int, of string) {
+	t.Line("c[%d * ldc + %d] = %s + (add ? c[%[1]d * ldc + %[2]d] : 0);", r, j, of)
+}
+
+// fewTerms writes the products whose sums have k terms, row by row. Results are written in the order in which they lie in memory.
 func (t *thinWriter) fewTerms(k int) {
 	t.Blank()
 	t.Comment("Products of sums of %d terms.", k)
@@ -392,47 +535,105 @@ func (t *thinWriter) fewTerms(k int) {
 	for p := 1; p < k; p++ {
 		t.Line("const float *b%d = b + %d * ldb;", p, p)
 	}
-	for _, rows := range []int{2, 1} {
-		if rows == 2 {
-			t.Line("if (n <= 64)")
-		}
-		t.Open("for (; m >= %d; m -= %[1]d, a += %[1]d * lda, c += %[1]d * ldc)", rows)
-		t.termRows(rows, k)
-		t.Close()
+	// One vector of each row of B stays in a register, or two that overlap.
+	if t.masked() {
+		t.fewTermsOf(t.wide, k, true)
+	} else {
+		t.fewTermsOf(thinVector{"wide_quad", 4}, k, false)
+		t.fewTermsOf(t.wide, k, false)
 	}
+	t.Open("for (; m > 0; m--, a += lda, c += ldc)")
+	for p := range k {
+		t.Line("const float a%d = a[%d];", p, p)
+	}
+	t.Line("i64 j = 0;")
+	step := func(of, at string, load func(at string) string, store func(at, of string) string) {
+		sum := ""
+		for p := range k {
+			sum += fmt.Sprintf(" + a%d * %s", p, load(fmt.Sprintf("b%s + %s", index(p), at)))
+		}
+		t.Line("%s", store("c + "+at, sum[3:]))
+	}
+	vec := t.wide
+	t.Line("for (; n - j >= %d; j += %d)", vec.lanes, vec.lanes)
+	step("wide", "j", vec.load, vec.store)
+	if t.masked() {
+		t.Line("if (j < n)")
+		step("wide", "j", func(at string) string { return vec.part(at, "n - j") }, func(at, of string) string { return vec.storePart(at, of, "n - j") })
+	} else {
+		t.Line("if (j > 0 && j < n)")
+		step("wide", fmt.Sprintf("n - %d", vec.lanes), vec.load, vec.store)
+		t.Line("for (; j < n && n < %d; j++)", vec.lanes)
+		step("float", "j", func(at string) string { return "*(" + at + ")" }, func(at, of string) string { return "*(" + at + ") = " + of + ";" })
+	}
+	t.Close()
 	t.Close()
 }
 
-func (t *thinWriter) termRows(rows, k int) {
-	vec := t.wide
-	t.factors(rows, k)
-	sum := func(r int) string {
-		var sums []string
+// masked reports whether stores under a mask are fast.
+func (t *thinWriter) masked() bool { return t.wide.lanes == 16 }
+
+// fewTermsOf writes the loop over rows where one vector holds all columns, or two that overlap do.
+func (t *thinWriter) fewTermsOf(vec thinVector, k int, masked bool) {
+	sum := func(of string) string {
+		text := ""
 		for p := range k {
-			sums = append(sums, fmt.Sprintf("a%d_%d * v%d", r, p, p))
+			text += fmt.Sprintf(" + a[%d] * %s%d", p, of, p)
 		}
-		return strings.Join(sums, " + ")
+		return text[3:]
 	}
-	step := func(of string, load func(at string) string, store func(at, of string) string) {
-		for p := range k {
-			t.Line("const %s v%d = %s;", of, p, load(fmt.Sprintf("b%s + j", index(p))))
-		}
-		for r := range rows {
-			t.Line("%s", store(fmt.Sprintf("c + %d * ldc + j", r), sum(r)))
+	if masked {
+		t.Open("if (n <= %d)", vec.lanes)
+	} else {
+		t.Open("if (n >= %d && n <= %d)", vec.lanes, 2*vec.lanes)
+	}
+	for p := range k {
+		at := "b" + index(p)
+		if masked {
+			t.Line("%s v%d = %s;", vec.name, p, vec.part(at, "n"))
+		} else {
+			t.Line("%s v%d = %s, w%d = %s;", vec.name, p, vec.load(at), p, vec.load(fmt.Sprintf("%s + n - %d", at, vec.lanes)))
 		}
 	}
-	t.Line("i64 j = 0;")
-	t.Open("for (; n - j >= %d; j += %d)", vec.lanes, vec.lanes)
-	step("wide", vec.load, vec.store)
+	t.Open("for (; m > 0; m--, a += lda, c += ldc)")
+	if masked {
+		t.Line("%s", vec.storePart("c", sum("v"), "n"))
+	} else {
+		t.Line("const %s last = %s;", vec.name, sum("w"))
+		t.Line("%s", vec.store("c", sum("v")))
+		t.Line("%s", vec.store(fmt.Sprintf("c + n - %d", vec.lanes), "last"))
+	}
 	t.Close()
-	if vec.lanes == 16 {
-		t.Open("if (j < n)")
-		step("wide", func(at string) string { return vec.part(at, "n - j") }, func(at, of string) string { return vec.storePart(at, of, "n - j") })
-	} else { // stores under a mask are slow
-		t.Open("for (; j < n; j++)")
-		step("float", func(at string) string { return "*(" + at + ")" }, func(at, of string) string { return "*(" + at + ") = " + of + ";" })
-	}
+	t.Line("return;")
 	t.Close()
+}
+
+// keep has the compiler hold a vector in a register that several rows use: gcc would load it for each of them.
+func (t *thinWriter) keep(rows int, vector string) {
+	if rows > 1 {
+		t.Line("__asm__(\"\" : \"+v\"(%s));", vector)
+	}
+}
+
+// thinProducts is the condition, as a formula, under which a product takes these forms.
+func thinProducts(isa string) string {
+	few := fmt.Sprintf("k <= %d or m <= %d", thinDepth, thinRows)
+	if lanes := vectorBytes(isa) / 4; lanes == 16 {
+		return fmt.Sprintf("%s or n <= %d", few, lanes)
+	}
+	return fmt.Sprintf("%s or n == 1 or (n <= %d and k >= %d)", few, thinColumns, deepColumns)
+}
+
+// deepColumns is how many terms the sums of a few columns have where products with more columns are not thin.
+const deepColumns = 16
+
+// deep is how many terms the sums of a few columns have where dot products are faster than sums of rows: to add up the lanes takes as long as
+// several terms. The numbers are measured ones.
+func (t *thinWriter) deep(columns int) int {
+	if t.masked() {
+		return []int{8, 16, 32, 48, 72}[columns-2]
+	}
+	return deepColumns
 }
 
 // choose writes the function that the code begins with.
@@ -440,13 +641,22 @@ func (t *thinWriter) choose() {
 	t.Blank()
 	t.Comment("Computes a product that is thin; says 0 if it is not.")
 	t.Open("static inline int thin(i64 m, i64 n, %s)", thinArguments)
+	t.Line("if (!(%s)) return 0;", strings.NewReplacer(" or ", " || ", " and ", " && ").Replace(thinProducts(t.isa)))
 	for k := 1; k <= thinDepth; k++ {
 		t.Line("if (k == %d) return terms_%d(m, n, a, lda, b, ldb, c, ldc), 1;", k, k)
 	}
-	t.Line("if (n == 1) return one_column(m, %s), 1;", thinCall)
+	t.Line("if (n == 1) return thin_columns_1(m, %s), 1;", thinCall)
 	for rows := 1; rows <= thinRows; rows++ {
-		t.Line("if (m == %d) return rows_%d(n, %s), 1;", rows, rows, thinCall)
+		t.Line("if (m == %d) return thin_rows_%d(n, %s), 1;", rows, rows, thinCall)
 	}
-	t.Line("return 0;")
+	for columns := 2; columns <= thinColumns; columns++ {
+		t.Line("if (n == %d && k >= %d) return thin_columns_%d(m, %s), 1;", columns, t.deep(columns), columns, thinCall)
+	}
+	if t.masked() {
+		t.Line("if (n <= %d) return one_narrow(m, n, %s), 1;", t.narrow.lanes, thinCall)
+		t.Line("return one_wide(m, n, %s), 1;", thinCall)
+	} else {
+		t.Line("return 0;")
+	}
 	t.Close()
 }
