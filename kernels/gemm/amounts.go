@@ -23,7 +23,7 @@ func (s *Spec) Amounts(p space.Point) [][]string {
 	default:
 		out = dotAmounts(c, s.dims, swapped)
 	}
-	if hasThin(c, nt, true) {
+	if hasThin(c, nt) {
 		out = withThin(out, c.ISA)
 	}
 	return out

@@ -55,6 +55,13 @@ func (s *Spec) Generate(p space.Point) (native.Source, error) {
 	return generate(c, s.layout, s.dims, s.linked), nil
 }
 
+// Finish writes the C source of a point for programs.
+func (s *Spec) Finish(p space.Point) (native.Source, error) {
+	c := s.linkedConfig(p)
+	c.Thin = hasThin(c, s.layout == LayoutNT)
+	return generate(c, s.layout, s.dims, s.linked), nil
+}
+
 // linkedConfig reads the parameters of a point for linked code.
 func (s *Spec) linkedConfig(p space.Point) Config {
 	c := configOf(p, s.layout)

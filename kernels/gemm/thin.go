@@ -7,10 +7,10 @@ import (
 	"tune/kernels/native/cgen"
 )
 
-// hasThin reports whether code has forms of its own for thin products, which depend on the instruction set alone. Linked code has them, where
-// parts of vectors are loaded under a mask. Code for several threads has none: it divides thin products too.
-func hasThin(c Config, nt, linked bool) bool {
-	return linked && !nt && c.Workers <= 1 && c.ISA != cgen.Generic && (c.Form == FormTiled || c.Form == FormSkinny)
+// hasThin reports whether programs get forms of their own for thin products, which depend on the instruction set alone. They do where parts of
+// vectors are loaded under a mask. Code for several threads divides thin products, and keeps its forms.
+func hasThin(c Config, nt bool) bool {
+	return !nt && c.Workers <= 1 && c.ISA != cgen.Generic && (c.Form == FormTiled || c.Form == FormSkinny)
 }
 
 // The limits of thin products.
