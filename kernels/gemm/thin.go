@@ -537,10 +537,10 @@ func (t *thinWriter) fewTerms(k int) {
 	}
 	// One vector of each row of B stays in a register, or two that overlap.
 	if t.masked() {
-		t.fewTermsOf(t.wide, k, true)
+		t.fewTermsOf(t.wide, k)
 	} else {
-		t.fewTermsOf(thinVector{"wide_quad", 4}, k, false)
-		t.fewTermsOf(t.wide, k, false)
+		t.fewTermsOf(thinVector{"wide_quad", 4}, k)
+		t.fewTermsOf(t.wide, k)
 	}
 	t.Open("for (; m > 0; m--, a += lda, c += ldc)")
 	for p := range k {
@@ -574,7 +574,7 @@ func (t *thinWriter) fewTerms(k int) {
 func (t *thinWriter) masked() bool { return t.wide.lanes == 16 }
 
 // fewTermsOf writes the loop over rows where one vector holds all columns, or two that overlap do.
-func (t *thinWriter) fewTermsOf(vec thinVector, k int, masked bool) {
+func (t *thinWriter) fewTermsOf(vec thinVector, k int) {
 	sum := func(of string) string {
 		text := ""
 		for p := range k {
@@ -582,21 +582,21 @@ func (t *thinWriter) fewTermsOf(vec thinVector, k int, masked bool) {
 		}
 		return text[3:]
 	}
-	if masked {
+	if t.masked() {
 		t.Open("if (n <= %d)", vec.lanes)
 	} else {
 		t.Open("if (n >= %d && n <= %d)", vec.lanes, 2*vec.lanes)
 	}
 	for p := range k {
 		at := "b" + index(p)
-		if masked {
+		if t.masked() {
 			t.Line("%s v%d = %s;", vec.name, p, vec.part(at, "n"))
 		} else {
 			t.Line("%s v%d = %s, w%d = %s;", vec.name, p, vec.load(at), p, vec.load(fmt.Sprintf("%s + n - %d", at, vec.lanes)))
 		}
 	}
 	t.Open("for (; m > 0; m--, a += lda, c += ldc)")
-	if masked {
+	if t.masked() {
 		t.Line("%s", vec.storePart("c", sum("v"), "n"))
 	} else {
 		t.Line("const %s last = %s;", vec.name, sum("w"))
