@@ -10,17 +10,33 @@ import (
 // Amounts says how much the linked code of a point does in a call: calls of its functions, steps of their loops, and bytes that come from
 // far away. Each is a product of formulas over m, n and k. It returns nil for the plain forms.
 func (s *Spec) Amounts(p space.Point) [][]string {
-	c, nt := configOf(p, s.layout), s.layout == LayoutNT
+	c, nt := s.linkedConfig(p), s.layout == LayoutNT
 	method, swapped := skinnyMethod(nt, s.dims)
+	var out [][]string
 	switch {
 	case c.Form == FormTiled:
-		return newTiledWriter(nil, c, nt, s.dims, true).amounts()
+		out = newTiledWriter(nil, c, nt, s.dims, true).amounts()
 	case c.Form != FormSkinny:
 		return nil
 	case method == skinnyAxpy:
-		return axpyAmounts(c, s.dims)
+		out = axpyAmounts(c, s.dims)
+	default:
+		out = dotAmounts(c, s.dims, swapped)
 	}
-	return dotAmounts(c, s.dims, swapped)
+	if hasThin(c, nt) {
+		out = withThin(out, c.ISA)
+	}
+	return out
+}
+
+// withThin adds what thin products do. It says roughly what they cost: they run the same code in all variants for an instruction set, so that
+// only the others are compared by it. What the other products do does not count for them.
+func withThin(others [][]string, isa string) [][]string {
+	thin := "(" + thinProducts(isa) + ")"
+	for i, one := range others {
+		others[i] = append([]string{"(not " + thin + ")"}, one...)
+	}
+	return append(others, []string{thin}, []string{thin, "m", "n"}, []string{thin, "m", "n", "k"}, []string{thin, fmt.Sprintf("max(%s - %d, 0)", allBytes, nextCache)})
 }
 
 // The sizes of caches that are usual. On a processor with other ones, what is beyond them has other costs.

@@ -117,10 +117,13 @@ func (t *tiledWriter) splitColumns() {
 }
 
 // sum writes the functions that add the lanes of one vector, and of each of four.
-func (w *writer) sum(lanes int) {
+func (w *writer) sum(lanes int) { w.sumOf("vec", "sum", "quad", lanes) }
+
+// sumOf is sum for a vector type of any name. The other names are those of the functions, and of the vector of four lanes.
+func (w *writer) sumOf(vec, sum, quad string, lanes int) {
 	w.Blank()
 	w.Comment("The sum of the lanes.")
-	w.Open("static inline float sum(vec v)")
+	w.Open("static inline float %s(%s v)", sum, vec)
 	w.Line("#if HAS(__builtin_shufflevector)")
 	for half := lanes / 2; half > 0; half /= 2 {
 		at := ""
@@ -136,12 +139,12 @@ func (w *writer) sum(lanes int) {
 	w.Line("return t;")
 	w.Line("#endif")
 	w.Close()
-	w.sums(lanes)
+	w.sums(vec, sum, quad, lanes)
 }
 
 // sums writes the function that adds the lanes of four vectors. Two of them become one vector with pairs of their lanes, and two of these
 // one with a lane of each of the four in every sixteen bytes.
-func (w *writer) sums(lanes int) {
+func (w *writer) sums(vec, sum, quad string, lanes int) {
 	pick := func(from ...int) string { // from each sixteen bytes of two vectors
 		text := ""
 		for at := 0; at < lanes; at += 4 {
@@ -152,13 +155,13 @@ func (w *writer) sums(lanes int) {
 		return text
 	}
 	pair := func(to, a, b string, low, high string) {
-		w.Line("const vec %s = __builtin_shufflevector(%s, %s%s) + __builtin_shufflevector(%s, %s%s);", to, a, b, low, a, b, high)
+		w.Line("const %s %s = __builtin_shufflevector(%s, %s%s) + __builtin_shufflevector(%s, %s%s);", vec, to, a, b, low, a, b, high)
 	}
 	w.Blank()
-	w.Line("%s", cgen.Vector("float", "quad", 16))
+	w.Line("%s", cgen.Vector("float", quad, 16))
 	w.Blank()
 	w.Comment("The sums of the lanes of each.")
-	w.Open("static inline quad sums(vec a, vec b, vec c, vec d)")
+	w.Open("static inline %s %ss(%s a, %[3]s b, %[3]s c, %[3]s d)", quad, sum, vec)
 	w.Line("#if HAS(__builtin_shufflevector)")
 	pair("ab", "a", "b", pick(0, 4, 1, 5), pick(2, 6, 3, 7))
 	pair("cd", "c", "d", pick(0, 4, 1, 5), pick(2, 6, 3, 7))
@@ -169,7 +172,7 @@ func (w *writer) sums(lanes int) {
 	}
 	w.Line("return %s;", strings.Join(quads, " + "))
 	w.Line("#else")
-	w.Line("return (quad){sum(a), sum(b), sum(c), sum(d)};")
+	w.Line("return (%s){%s(a), %[2]s(b), %[2]s(c), %[2]s(d)};", quad, sum)
 	w.Line("#endif")
 	w.Close()
 }

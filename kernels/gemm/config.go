@@ -57,6 +57,7 @@ type Config struct {
 	PrefetchY int
 	PrefetchC bool
 	NextY     bool // the next strip of Y is prefetched while the current one is used
+	Thin      bool // thin products have forms of their own
 
 	Workers int
 	Split   string // "rows" or "columns" of C

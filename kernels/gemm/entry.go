@@ -15,6 +15,7 @@ type entry struct {
 	rowUnit int  // the rows of a task are a multiple of this
 	colUnit int  // and its columns of this
 	scratch int  // bytes of the struct scratch, roughly
+	asked   Dims
 	// part writes the statement that computes the part of C with m rows and n columns from row i0 and column j0 on. In the C code
 	// the job is j and the scratch is s; m and n are C expressions.
 	part func(m, n string)
@@ -22,6 +23,9 @@ type entry struct {
 
 func (e *entry) write() {
 	e.Piece(pieces, "job", map[string]any{"Linked": e.linked})
+	if e.c.Thin {
+		newThinWriter(e.writer, e.c.ISA).write()
+	}
 	if !e.stack() {
 		e.Line("#include <stdint.h>")
 		e.Line("#include <stdlib.h>")
@@ -35,7 +39,7 @@ func (e *entry) write() {
 	if e.c.Workers > 1 {
 		e.pool()
 	} else {
-		e.Piece(pieces, "serial", map[string]any{"Job": e.job(), "Stack": e.stack()})
+		e.Piece(pieces, "serial", map[string]any{"Job": e.job(), "Stack": e.stack(), "Thin": e.c.Thin, "Asked": e.asked})
 	}
 }
 

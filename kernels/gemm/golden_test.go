@@ -62,5 +62,9 @@ func TestText(t *testing.T) {
 			}
 		}
 	}
+	for _, name := range []string{"avx2", "avx512"} {
+		linked := newTestSpec(t, machines[name], LayoutNN, Dims{67, 53, 41}, 1).Linked().(*Spec)
+		specs = append(specs, nativetest.Generated{Name: name + " for programs", Spec: native.Linked(linked, linked.Finish), By: "form"})
+	}
 	nativetest.Golden(t, "testdata/text.txt", *update, specs)
 }

@@ -39,7 +39,7 @@ func skinny(w *writer, c Config, nt bool, d Dims, linked bool) {
 	if swapped {
 		s.small, s.large = d.N, d.M
 	}
-	e := entry{writer: w, c: c, nt: nt, linked: linked, rowUnit: 1, colUnit: 1}
+	e := entry{writer: w, c: c, nt: nt, linked: linked, asked: d, rowUnit: 1, colUnit: 1}
 	e.c.Split = "columns"
 	if method == skinnyAxpy {
 		s.axpy()

@@ -59,7 +59,7 @@ func tiled(w *writer, c Config, nt bool, d Dims, linked bool) {
 		f.suf, f.fixed, f.many = "_fixed", &d, false
 		f.write()
 	}
-	e := entry{writer: w, c: c, nt: nt, linked: linked, rowUnit: c.MR, colUnit: t.nr(), scratch: scratch}
+	e := entry{writer: w, c: c, nt: nt, linked: linked, asked: d, rowUnit: c.MR, colUnit: t.nr(), scratch: scratch}
 	if c.Swap {
 		e.rowUnit, e.colUnit = e.colUnit, e.rowUnit
 	}

@@ -49,10 +49,26 @@ func NewSpec(m native.Machine, layout string, d Dims, threads int) (*Spec, error
 // Generate writes the C source of a point.
 func (s *Spec) Generate(p space.Point) (native.Source, error) {
 	c := configOf(p, s.layout)
-	if isas := isasOf(s.machine); s.linked && c.ISA == cgen.Native {
-		c.ISA = isas[len(isas)-1] // a library names what its code needs
+	if s.linked {
+		c = s.linkedConfig(p)
 	}
 	return generate(c, s.layout, s.dims, s.linked), nil
+}
+
+// Finish writes the C source of a point for programs.
+func (s *Spec) Finish(p space.Point) (native.Source, error) {
+	c := s.linkedConfig(p)
+	c.Thin = hasThin(c, s.layout == LayoutNT)
+	return generate(c, s.layout, s.dims, s.linked), nil
+}
+
+// linkedConfig reads the parameters of a point for linked code.
+func (s *Spec) linkedConfig(p space.Point) Config {
+	c := configOf(p, s.layout)
+	if isas := isasOf(s.machine); c.ISA == cgen.Native {
+		c.ISA = isas[len(isas)-1] // a library names what its code needs
+	}
+	return c
 }
 
 // Sizes returns the operands and, of what is kept for a seed, those and the reference.

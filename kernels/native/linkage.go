@@ -111,6 +111,12 @@ type Linker interface {
 	Linked() Spec
 }
 
+// Finisher is implemented by a linked Spec whose code for programs has more than that of a search: what does not depend on the point would be
+// compiled for each candidate.
+type Finisher interface {
+	Finish(space.Point) (Source, error)
+}
+
 // Linked returns a spec that is the given one in all but the code of its points, which generate writes. It is what Linker.Linked returns where
 // the cases are those of the family.
 func Linked(spec Spec, generate func(space.Point) (Source, error)) Spec {
@@ -210,8 +216,13 @@ func (p *Problem) Linked() (linked *Problem, l Linkage, ok bool, err error) {
 	return made.(*Problem), linker.Linkage(), true, nil
 }
 
-// Source returns the code of a point. Wrap makes a candidate of it, also at another shape.
-func (p *Problem) Source(point space.Point) (Source, error) { return p.spec.Generate(point) }
+// Source returns the code of a point for programs. Wrap makes a candidate of it, also at another shape.
+func (p *Problem) Source(point space.Point) (Source, error) {
+	if f, ok := as[Finisher](p.spec); ok {
+		return f.Finish(point)
+	}
+	return p.spec.Generate(point)
+}
 
 // Work describes one call at the asked shape.
 func (p *Problem) Work() Work { return p.work }
