@@ -38,7 +38,8 @@ func TestExamples(t *testing.T) {
 		}
 	}
 	// What it recorded is read by the commands of tune, without the program.
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "tune"), "./cmd/tune")
+	// Without the state of the checkout, which would be compiled into tune: so what is compiled for make test is the same.
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", filepath.Join(bin, "tune"), "./cmd/tune")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
