@@ -487,7 +487,7 @@ var added = map[string]string{
 	"cmd/tune.settingTable": "flag", "cmd/tune.text": "flag", "cmd/tune.parseSeed": "flag", "cmd/tune.parseCount": "flag", "cmd/tune.parseDuration": "flag",
 	"cmd/tune.parseConfig": "layer", "cmd/tune.errEmpty": "layer", "cmd/tune.yamlError": "layer",
 	"cmd/tune.adviseFullBy": "wrapped", "cmd/tune.adviseRun": "wrapped", "cmd/tune.app.finishMeasure": "wrapped", "cmd/tune.app.initCommand": "system", "cmd/tune.app.lookup": "wrapped",
-	"cmd/tune.app.pointOf": "wrapped", "cmd/tune.app.resumeCommand": "wrapped", "cmd/tune.app.verifyLibrary": "wrapped", "cmd/tune.app.verifyModel": "wrapped",
+	"cmd/tune.app.pointOf": "wrapped", "cmd/tune.app.resumeCommand": "wrapped", "cmd/tune.app.workerCommand": "wrapped", "cmd/tune.app.runWorker": "wrapped", "cmd/tune.app.workersCommand": "wrapped", "cmd/tune.app.verifyLibrary": "wrapped", "cmd/tune.app.verifyModel": "wrapped",
 	"cmd/tune.asking.carry": "wrapped", "cmd/tune.lookForFiles": "system", "cmd/tune.programAt": "wrapped", "cmd/tune.app.checkVectors": "program",
 	"cmd/tune.damagedRuns": "wrapped", "cmd/tune.flagError": "wrapped", "cmd/tune.app.execute": "nothing", "cmd/tune.app.manCommand": "system",
 

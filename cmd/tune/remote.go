@@ -48,6 +48,21 @@ func addLogin(flags *pflag.FlagSet) *remote.Login {
 	return &l
 }
 
+// byFlags names the flags of addLogin where an error of a login is about one of them, and not about the address.
+func byFlags(err error) error {
+	_, absent := errors.AsType[*remote.AbsentError](err)
+	_, unsafe := errors.AsType[*remote.UnsafeError](err)
+	_, unknown := errors.AsType[*net.DNSError](err)
+	_, plainly := errors.AsType[*remote.AddressError](err)
+	switch {
+	case absent || unsafe || unknown || plainly:
+		return err
+	case errors.Is(err, remote.ErrPair):
+		return fmt.Errorf("%w (--tls-cert, --tls-key)", err)
+	}
+	return fmt.Errorf("%w (--token-file, --creds, --nkey, --tls-ca)", err)
+}
+
 // checkLogin refuses a file of a login that is not there or is a folder, by its flag.
 func checkLogin(l *remote.Login) error {
 	for i, path := range []string{l.TokenFile, l.Creds, l.NKey, l.CA, l.Cert, l.Key} {
@@ -124,7 +139,7 @@ func (r *remoteFlags) asked() (bool, error) {
 		login := *r.login
 		if login.URL = r.workers; r.workers != "" {
 			if err := login.Validate(); err != nil {
-				return false, usage(fmt.Errorf("--workers: %w (--tls-cert, --tls-key)", err))
+				return false, usage(fmt.Errorf("--workers: %w", byFlags(err)))
 			}
 		}
 		if _, err := remote.ParseWants(r.on); err != nil {
@@ -594,7 +609,7 @@ this on ten machines.`,
 		w.Note = say
 		login.URL = args[0]
 		if err := login.Validate(); err != nil {
-			return usage(fmt.Errorf("tune worker: %w (--tls-cert, --tls-key)", err))
+			return usage(fmt.Errorf("tune worker: %w", byFlags(err)))
 		}
 		if err := checkLogin(login); err != nil {
 			return err
@@ -642,7 +657,7 @@ func (a *app) runWorker(ctx context.Context, w *remote.Worker, login remote.Logi
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("tune worker %s: %w (--token-file, --creds, --nkey, --tls-ca)", remote.Redact(login.URL), err)
+		return fmt.Errorf("tune worker: %w", byFlags(err))
 	}
 	say(fmt.Sprintf("connected to %s: waiting for runs", remote.Redact(login.URL)))
 	err = w.Serve(ctx, nc)
@@ -675,14 +690,14 @@ refuses, with the reason.`,
 		}
 		login.URL = args[0]
 		if err := login.Validate(); err != nil {
-			return usage(fmt.Errorf("tune workers: %w (--tls-cert, --tls-key)", err))
+			return usage(fmt.Errorf("tune workers: %w", byFlags(err)))
 		}
 		if err := checkLogin(login); err != nil {
 			return err
 		}
 		nc, err := login.Connect("tune workers", remote.Events{})
 		if err != nil {
-			return fmt.Errorf("tune workers %s: %w (--token-file, --creds, --nkey, --tls-ca)", remote.Redact(login.URL), err)
+			return fmt.Errorf("tune workers: %w", byFlags(err))
 		}
 		defer nc.Close()
 		found, err := remote.Workers(c.Context(), nc, patience)

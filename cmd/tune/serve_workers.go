@@ -33,7 +33,7 @@ func (a *app) watchWorkers(c *cobra.Command, address string, login *remote.Login
 	}
 	login.URL = address
 	if err := login.Validate(); err != nil {
-		return nil, nil, usage(fmt.Errorf("--workers: %w (--tls-cert, --tls-key)", err))
+		return nil, nil, usage(fmt.Errorf("--workers: %w", byFlags(err)))
 	}
 	if err := checkLogin(login); err != nil {
 		return nil, nil, err

@@ -32,6 +32,13 @@ type Login struct {
 	Cert, Key string
 }
 
+// AddressError says that a text is no address.
+type AddressError struct{ URL string }
+
+func (e *AddressError) Error() string {
+	return fmt.Sprintf("%s is no address of a NATS server: want nats://HOST:4222 or tls://HOST:4222", e.URL)
+}
+
 // AbsentError says that no server answers.
 type AbsentError struct{ URL string }
 
@@ -46,14 +53,17 @@ func (e *UnsafeError) Error() string {
 	return fmt.Sprintf("%s is on a network and takes anybody, who could give work to workers and outcomes to runs: start that server with authentication, or use it by 127.0.0.1", e.URL)
 }
 
+// ErrPair says that a certificate is given without its key, or a key without its certificate.
+var ErrPair = errors.New("a certificate and its key belong together")
+
 // Validate reports a login that cannot be one.
 func (l Login) Validate() error {
 	u, err := url.Parse(l.URL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "nats" && u.Scheme != "tls" {
-		return fmt.Errorf("%s is no address of a NATS server: want nats://HOST:4222 or tls://HOST:4222", Redact(l.URL))
+		return &AddressError{Redact(l.URL)}
 	}
 	if (l.Cert == "") != (l.Key == "") {
-		return errors.New("a certificate and its key belong together")
+		return ErrPair
 	}
 	return nil
 }
