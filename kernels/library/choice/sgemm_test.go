@@ -37,11 +37,11 @@ func sgemm(t testing.TB) Matrix {
 }
 
 // sgemm5 returns the costs of the same variants as version 5 of the kernel writes them, measured on a busy machine with warm caches, and
-// what the code does now.
+// what the code does now. Shapes of thin products are left out: their code is another one since version 7.
 func sgemm5(t testing.TB) Matrix {
 	t.Helper()
 	machine := native.Machine{ISAs: []string{"generic", "avx2", "avx512"}, Compilers: []string{"gcc", "clang"}}
-	return measured(t, "testdata/sgemm5.txt", func(tuned, key string) [][]string {
+	m := measured(t, "testdata/sgemm5.txt", func(tuned, key string) [][]string {
 		d := shapeOf(t, tuned)
 		spec, err := gemm.NewSpec(machine, gemm.LayoutNN, gemm.Dims{M: int(d[0]), N: int(d[1]), K: int(d[2])}, 1)
 		if err != nil {
@@ -53,6 +53,21 @@ func sgemm5(t testing.TB) Matrix {
 		}
 		return spec.Amounts(p)
 	})
+	var others []int
+	for i, s := range m.Shapes {
+		of := (&Predictor{Fields: m.Fields}).values(s.Fields)
+		// A thin product does nothing of what the tiles of a variant do, which is the first half of its amounts at least.
+		if slices.ContainsFunc(m.Variants, func(v Variant) bool {
+			return !slices.ContainsFunc(v.Amounts[:len(v.Amounts)/2], func(a Amount) bool { return a.value(of) != 0 })
+		}) {
+			continue
+		}
+		others = append(others, i)
+	}
+	if len(others) < 60 {
+		t.Fatalf("%d of %d shapes are not thin", len(others), len(m.Shapes))
+	}
+	return m.Rows(others)
 }
 
 // measured reads a file of variants and costs. amounts returns what a variant does, from the shape it was tuned at and its point.
@@ -184,12 +199,13 @@ func TestPredictedCosts(t *testing.T) {
 	}
 }
 
-// TestPredictedCostsOfStrips: the same for the variants as they are now. They are more alike, so that a tree errs less too.
+// TestPredictedCostsOfStrips: the same for the variants as they are now, at shapes that are not thin. There they are more alike, and a tree does
+// no worse.
 func TestPredictedCostsOfStrips(t *testing.T) {
 	m := sgemm5(t)
 	costs, tree := elsewhere(t, byCosts, m, 48, 1), elsewhere(t, byTree, m, 48, 1)
 	t.Logf("48 shapes: mean %.3f, p95 %.3f, with a tree %.3f", costs.Mean, costs.P95, tree.Mean)
-	if costs.Mean > 0.1 || costs.P95 > 0.5 || costs.Mean > 0.7*tree.Mean {
+	if costs.Mean > 0.07 || costs.P95 > 0.2 || costs.Mean > tree.Mean {
 		t.Errorf("the mean regret is %.3f, the 95th percentile %.3f, and the mean with a tree %.3f", costs.Mean, costs.P95, tree.Mean)
 	}
 }
