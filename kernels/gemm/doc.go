@@ -20,7 +20,8 @@
 //
 // For libraries, Spec.Linked takes the leading dimensions as arguments too. This code is called at many shapes. So it has tiles of 8, 4 and
 // 2 rows for remainders, and of each width where vectors have masks. A few columns that fill no vector are dot products (columns.go). A
-// block that holds all of a dimension of the asked shape is at least as large as usual, because other shapes may need several.
+// block that holds all of a dimension of the asked shape is at least as large as usual, because other shapes may need several. Spec.Finish adds
+// forms for thin products, which are the same in all variants of an instruction set (thin.go).
 //
 // Vectors are written in the extension that gcc and clang share. a*b+c becomes a fused multiply-add where the instruction set has
 // one (-ffp-contract=fast).

@@ -42,7 +42,7 @@ func (v thinVector) storePart(at, of, n string) string {
 	return fmt.Sprintf("store_part_%s(%s, %s, %s);", v.name, at, of, n)
 }
 
-// thinWriter writes the forms for products with one column, few rows, or sums of few terms.
+// thinWriter writes the forms for thin products: those with few columns, few rows, or sums of few terms.
 type thinWriter struct {
 	*writer
 	isa    string
@@ -53,7 +53,7 @@ type thinWriter struct {
 func newThinWriter(w *writer, isa string) *thinWriter {
 	t := &thinWriter{writer: w, isa: isa, wide: thinVector{"wide", vectorBytes(isa) / 4}}
 	t.narrow = t.wide
-	if t.wide.lanes == 16 {
+	if t.masked() {
 		t.narrow = thinVector{"narrow", 8}
 	}
 	return t
@@ -107,22 +107,23 @@ func (t *thinWriter) fewRows(rows int) {
 		t.addRows(rows, terms, false)
 	}
 	t.addRows(rows, 4, true)
+	strips := func() {
+		for vectors := 1; vectors <= thinStrip; vectors++ {
+			t.Line("if (n <= %d) return strip_%d_%d_wide(n - %d, %s);", vectors*t.wide.lanes, rows, vectors, (vectors-1)*t.wide.lanes, thinCall)
+		}
+	}
 	t.Blank()
 	t.Comment("Products of %d rows as sums of rows of B. What is far away is read in its order.", rows)
 	t.Open("static NOINLINE void thin_rows_%d(i64 n, %s)", rows, thinArguments)
 	if narrow {
 		t.Line("if (n <= %d) return strip_%d_1_narrow(n, %s);", t.narrow.lanes, rows, thinCall)
 	}
-	for vectors := 1; vectors <= thinStrip; vectors++ {
-		t.Line("if (n <= %d) return strip_%d_%d_wide(n - %d, %s);", vectors*t.wide.lanes, rows, vectors, (vectors-1)*t.wide.lanes, thinCall)
-	}
+	strips()
 	if rows > 1 {
 		full := thinStrip * t.wide.lanes
 		t.Open("if (n * k <= %d)", nextCache/4)
 		t.Line("for (; n > %d; n -= %[1]d, b += %[1]d, c += %[1]d) strip_%d_%d_wide(%d, %s);", full, rows, thinStrip, t.wide.lanes, thinCall)
-		for vectors := 1; vectors <= thinStrip; vectors++ {
-			t.Line("if (n <= %d) return strip_%d_%d_wide(n - %d, %s);", vectors*t.wide.lanes, rows, vectors, (vectors-1)*t.wide.lanes, thinCall)
-		}
+		strips()
 		t.Close()
 	}
 	t.Line("const int far = n * k > %d;", nextCache/4)
@@ -496,8 +497,6 @@ func (t *thinWriter) storeDots(rows, columns, depth int) {
 				if columns == 1 {
 					t.Line("if (ldc == 1 && !add) STORE_WIDE_QUAD(c + %d, %s);", r, q)
 					t.Line("else")
-				}
-				if columns == 1 {
 					t.Open("")
 				}
 				for l := range 4 {

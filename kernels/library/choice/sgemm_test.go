@@ -8,21 +8,25 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"tune/kernels/gemm"
-	"tune/kernels/native"
 )
 
 // sgemm returns what 18 variants of a product cost at 167 shapes on a Zen 4, in ns: testdata/sgemm.txt has first the shape that each variant
 // was tuned at and its point, and then a shape and its costs in each line. The code was that of version 4 of the kernel, and
 // testdata/sgemm-amounts.txt has what it did.
-func sgemm(t testing.TB) Matrix {
+func sgemm(t testing.TB) Matrix { return measured(t, "testdata/sgemm") }
+
+// sgemm5 returns the costs of the same variants as version 5 of the kernel writes them, measured on a busy machine with warm caches, and
+// what the code of version 6 does.
+func sgemm5(t testing.TB) Matrix { return measured(t, "testdata/sgemm5") }
+
+// recordedAmounts reads what each variant does, by the shape that it was tuned at.
+func recordedAmounts(t testing.TB, file string) map[string][][]string {
 	t.Helper()
-	text, err := os.ReadFile("testdata/sgemm-amounts.txt")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := map[string][][]string{} // by the shape that a variant was tuned at
+	of := map[string][][]string{}
 	for block := range strings.SplitSeq(strings.TrimPrefix(string(text), "# "), "\n# ") {
 		tuned, lines, _ := strings.Cut(block, "\n")
 		for line := range strings.SplitSeq(strings.TrimSuffix(lines, "\n"), "\n") {
@@ -33,47 +37,14 @@ func sgemm(t testing.TB) Matrix {
 			of[tuned] = append(of[tuned], factors)
 		}
 	}
-	return measured(t, "testdata/sgemm.txt", func(tuned, _ string) [][]string { return of[tuned] })
+	return of
 }
 
-// sgemm5 returns the costs of the same variants as version 5 of the kernel writes them, measured on a busy machine with warm caches, and
-// what the code does now. Shapes of thin products are left out: their code is another one since version 7.
-func sgemm5(t testing.TB) Matrix {
+// measured reads a file of variants and costs, and the one of what the variants do.
+func measured(t testing.TB, name string) Matrix {
 	t.Helper()
-	machine := native.Machine{ISAs: []string{"generic", "avx2", "avx512"}, Compilers: []string{"gcc", "clang"}}
-	m := measured(t, "testdata/sgemm5.txt", func(tuned, key string) [][]string {
-		d := shapeOf(t, tuned)
-		spec, err := gemm.NewSpec(machine, gemm.LayoutNN, gemm.Dims{M: int(d[0]), N: int(d[1]), K: int(d[2])}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := spec.Space().Parse(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return spec.Amounts(p)
-	})
-	var others []int
-	for i, s := range m.Shapes {
-		of := (&Predictor{Fields: m.Fields}).values(s.Fields)
-		// A thin product does nothing of what the tiles of a variant do, which is the first half of its amounts at least.
-		if slices.ContainsFunc(m.Variants, func(v Variant) bool {
-			return !slices.ContainsFunc(v.Amounts[:len(v.Amounts)/2], func(a Amount) bool { return a.value(of) != 0 })
-		}) {
-			continue
-		}
-		others = append(others, i)
-	}
-	if len(others) < 60 {
-		t.Fatalf("%d of %d shapes are not thin", len(others), len(m.Shapes))
-	}
-	return m.Rows(others)
-}
-
-// measured reads a file of variants and costs. amounts returns what a variant does, from the shape it was tuned at and its point.
-func measured(t testing.TB, file string, amounts func(tuned, key string) [][]string) Matrix {
-	t.Helper()
-	f, err := os.Open(file)
+	amounts := recordedAmounts(t, name+"-amounts.txt")
+	f, err := os.Open(name + ".txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,8 +52,8 @@ func measured(t testing.TB, file string, amounts func(tuned, key string) [][]str
 	m := Matrix{Fields: []string{"m", "n", "k"}}
 	lines := bufio.NewScanner(f)
 	for lines.Scan() && lines.Text() != "" {
-		tuned, key, _ := strings.Cut(lines.Text(), " ")
-		of, err := ParseAmounts(amounts(tuned, key))
+		tuned, _, _ := strings.Cut(lines.Text(), " ")
+		of, err := ParseAmounts(amounts[tuned])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,13 +170,12 @@ func TestPredictedCosts(t *testing.T) {
 	}
 }
 
-// TestPredictedCostsOfStrips: the same for the variants as they are now, at shapes that are not thin. There they are more alike, and a tree does
-// no worse.
+// TestPredictedCostsOfStrips: the same for newer variants. They are more alike, so that a tree errs less too.
 func TestPredictedCostsOfStrips(t *testing.T) {
 	m := sgemm5(t)
 	costs, tree := elsewhere(t, byCosts, m, 48, 1), elsewhere(t, byTree, m, 48, 1)
 	t.Logf("48 shapes: mean %.3f, p95 %.3f, with a tree %.3f", costs.Mean, costs.P95, tree.Mean)
-	if costs.Mean > 0.07 || costs.P95 > 0.2 || costs.Mean > tree.Mean {
+	if costs.Mean > 0.1 || costs.P95 > 0.5 || costs.Mean > 0.7*tree.Mean {
 		t.Errorf("the mean regret is %.3f, the 95th percentile %.3f, and the mean with a tree %.3f", costs.Mean, costs.P95, tree.Mean)
 	}
 }
