@@ -526,18 +526,40 @@ func (t *thinWriter) addTo(r, j int, of string) {
 	t.Line("c[%d * ldc + %d] = %s + (add ? c[%[1]d * ldc + %[2]d] : 0);", r, j, of)
 }
 
-// fewTerms writes the products whose sums have k terms, row by row. Results are written in the order in which they lie in memory.
+// fewTerms writes the products whose sums have k terms. Results far away are written in the order in which they lie in memory.
 func (t *thinWriter) fewTerms(k int) {
+	if t.masked() {
+		for vectors := 1; vectors <= thinStrip; vectors++ {
+			t.termsStrip(k, vectors)
+		}
+	}
 	t.Blank()
 	t.Comment("Products of sums of %d terms.", k)
 	t.Open("static NOINLINE void terms_%d(i64 m, i64 n, const float *a, i64 lda, const float *b, i64 ldb, float *c, i64 ldc)", k)
+	if t.masked() {
+		const arguments = "a, lda, b, ldb, c, ldc"
+		for vectors := 1; vectors <= thinStrip; vectors++ {
+			t.Line("if (n <= %d) return terms_%d_%d(m, n, %s);", vectors*t.wide.lanes, k, vectors, arguments)
+		}
+		if full := thinStrip * t.wide.lanes; k > 1 {
+			t.Open("if (m * n <= %d)", nextCache/8)
+			t.Line("for (; n > %d; n -= %[1]d, b += %[1]d, c += %[1]d) terms_%[2]d_%[3]d(m, %[1]d, %[4]s);", full, k, thinStrip, arguments)
+			t.Line("return terms_%d(m, n, %s);", k, arguments)
+			t.Close()
+		}
+	} else if full := 2 * t.wide.lanes; k > 1 {
+		t.Open("if (n > %d && m * n <= %d)", full, nextCache/8)
+		t.Open("for (i64 j = 0; j < n; j += %d)", full)
+		t.Line("const i64 at = least(j, n - %d);", full)
+		t.Line("terms_%d(m, %d, a, lda, b + at, ldb, c + at, ldc);", k, full)
+		t.Close()
+		t.Line("return;")
+		t.Close()
+	}
 	for p := 1; p < k; p++ {
 		t.Line("const float *b%d = b + %d * ldb;", p, p)
 	}
-	// One vector of each row of B stays in a register, or two that overlap.
-	if t.masked() {
-		t.fewTermsOf(t.wide, k)
-	} else {
+	if !t.masked() {
 		t.fewTermsOf(thinVector{"wide_quad", 4}, k)
 		t.fewTermsOf(t.wide, k)
 	}
@@ -572,7 +594,40 @@ func (t *thinWriter) fewTerms(k int) {
 // masked reports whether stores under a mask are fast.
 func (t *thinWriter) masked() bool { return t.wide.lanes == 16 }
 
-// fewTermsOf writes the loop over rows where one vector holds all columns, or two that overlap do.
+// termsStrip writes the function for a few vectors of columns, of which the last one ends at column n. They stay in registers.
+func (t *thinWriter) termsStrip(k, vectors int) {
+	vec := t.wide
+	t.Blank()
+	t.Open("static NOINLINE void terms_%d_%d(i64 m, i64 n, const float *a, i64 lda, const float *b, i64 ldb, float *c, i64 ldc)", k, vectors)
+	t.Line("n -= %d;", (vectors-1)*vec.lanes)
+	for p := range k {
+		for v := range vectors {
+			at := fmt.Sprintf("b + %d * ldb + %d", p, v*vec.lanes)
+			load := vec.load(at)
+			if v == vectors-1 {
+				load = vec.part(at, "n")
+			}
+			t.Line("const %s b%d_%d = %s;", vec.name, p, v, load)
+		}
+	}
+	t.Open("for (; m > 0; m--, a += lda, c += ldc)")
+	for v := range vectors {
+		sum := ""
+		for p := range k {
+			sum += fmt.Sprintf(" + a[%d] * b%d_%d", p, p, v)
+		}
+		at := fmt.Sprintf("c + %d", v*vec.lanes)
+		if v == vectors-1 {
+			t.Line("%s", vec.storePart(at, sum[3:], "n"))
+		} else {
+			t.Line("%s", vec.store(at, sum[3:]))
+		}
+	}
+	t.Close()
+	t.Close()
+}
+
+// fewTermsOf writes the loop over rows where two vectors that overlap hold all columns.
 func (t *thinWriter) fewTermsOf(vec thinVector, k int) {
 	sum := func(of string) string {
 		text := ""
@@ -581,27 +636,15 @@ func (t *thinWriter) fewTermsOf(vec thinVector, k int) {
 		}
 		return text[3:]
 	}
-	if t.masked() {
-		t.Open("if (n <= %d)", vec.lanes)
-	} else {
-		t.Open("if (n >= %d && n <= %d)", vec.lanes, 2*vec.lanes)
-	}
+	t.Open("if (n >= %d && n <= %d)", vec.lanes, 2*vec.lanes)
 	for p := range k {
 		at := "b" + index(p)
-		if t.masked() {
-			t.Line("%s v%d = %s;", vec.name, p, vec.part(at, "n"))
-		} else {
-			t.Line("%s v%d = %s, w%d = %s;", vec.name, p, vec.load(at), p, vec.load(fmt.Sprintf("%s + n - %d", at, vec.lanes)))
-		}
+		t.Line("%s v%d = %s, w%d = %s;", vec.name, p, vec.load(at), p, vec.load(fmt.Sprintf("%s + n - %d", at, vec.lanes)))
 	}
 	t.Open("for (; m > 0; m--, a += lda, c += ldc)")
-	if t.masked() {
-		t.Line("%s", vec.storePart("c", sum("v"), "n"))
-	} else {
-		t.Line("const %s last = %s;", vec.name, sum("w"))
-		t.Line("%s", vec.store("c", sum("v")))
-		t.Line("%s", vec.store(fmt.Sprintf("c + n - %d", vec.lanes), "last"))
-	}
+	t.Line("const %s last = %s;", vec.name, sum("w"))
+	t.Line("%s", vec.store("c", sum("v")))
+	t.Line("%s", vec.store(fmt.Sprintf("c + n - %d", vec.lanes), "last"))
 	t.Close()
 	t.Line("return;")
 	t.Close()
