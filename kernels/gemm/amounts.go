@@ -24,15 +24,15 @@ func (s *Spec) Amounts(p space.Point) [][]string {
 		out = dotAmounts(c, s.dims, swapped)
 	}
 	if hasThin(c, nt) {
-		out = withThin(out, c.ISA)
+		out = withThin(out)
 	}
 	return out
 }
 
 // withThin adds what thin products do. It says roughly what they cost: they run the same code in all variants for an instruction set, so that
 // only the others are compared by it. What the other products do does not count for them.
-func withThin(others [][]string, isa string) [][]string {
-	thin := "(" + thinProducts(isa) + ")"
+func withThin(others [][]string) [][]string {
+	thin := "(" + thinProducts() + ")"
 	for i, one := range others {
 		others[i] = append([]string{"(not " + thin + ")"}, one...)
 	}

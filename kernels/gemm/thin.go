@@ -42,6 +42,9 @@ func (v thinVector) storePart(at, of, n string) string {
 	return fmt.Sprintf("store_part_%s(%s, %s, %s);", v.name, at, of, n)
 }
 
+// quad is the shortest vector.
+var quad = thinVector{"wide_quad", 4}
+
 // thinWriter writes the forms for thin products: those with few columns, few rows, or sums of few terms.
 type thinWriter struct {
 	*writer
@@ -77,9 +80,7 @@ func (t *thinWriter) write() {
 	for rows := 1; rows <= thinRows; rows++ {
 		t.fewRows(rows)
 	}
-	if t.masked() {
-		t.oneVector()
-	}
+	t.oneVector()
 	t.fewColumns()
 	for k := 1; k <= thinDepth; k++ {
 		t.fewTerms(k)
@@ -151,33 +152,73 @@ func (t *thinWriter) fewRows(rows int) {
 	t.Close()
 }
 
-// oneVector writes the products with columns that fit into one vector, as sums of rows of B.
+// oneVector writes the products with columns that fit into one vector, a part of which is loaded and stored, or into two that overlap.
 func (t *thinWriter) oneVector() {
-	for _, vec := range []thinVector{t.narrow, t.wide} {
-		heights := []int{8, 4, 2, 1}
-		for _, rows := range heights[:2] {
-			t.strip(rows, 1, vec)
-		}
-		t.Blank()
-		t.Comment("Products with up to %d columns.", vec.lanes)
-		t.Open("static NOINLINE void one_%s(i64 m, i64 n, %s)", vec.name, thinArguments)
-		for n, rows := range heights {
-			call := fmt.Sprintf("strip_%d_1_%s(n, %s);", rows, vec.name, thinCall)
-			next := fmt.Sprintf("m -= %d, a += %[1]d * lda, c += %[1]d * ldc", rows)
-			switch {
-			case n == 0:
-				t.Line("for (; m >= %d; %s) %s", rows, next, call)
-			case rows == 1:
-				t.Line("if (m > 0) %s", call)
-			default:
-				t.Open("if (m >= %d)", rows)
-				t.Line("%s", call)
-				t.Line("%s;", next)
-				t.Close()
-			}
-		}
-		t.Close()
+	if t.narrow != t.wide {
+		t.down("one_"+t.narrow.name, "strip_%d_1_"+t.narrow.name, []int{8, 4, 2, 1}, func(rows int) { t.strip(rows, 1, t.narrow) })
 	}
+	t.down("one_"+t.wide.name, "strip_%d_1_"+t.wide.name, []int{8, 4, 2, 1}, func(rows int) { t.strip(rows, 1, t.wide) })
+	if !t.masked() {
+		for _, vec := range []thinVector{quad, t.wide} {
+			t.down("two_"+vec.name, "pair_%d_"+vec.name, []int{4, 2, 1}, func(rows int) { t.pair(rows, vec) })
+		}
+	}
+}
+
+// down writes the function that goes down the rows of C with functions for some rows at once, which write writes. Those for few rows of one vector
+// are there already.
+func (t *thinWriter) down(name, rowsOf string, heights []int, write func(rows int)) {
+	for _, rows := range heights {
+		if rows > thinRows || strings.HasPrefix(name, "two") {
+			write(rows)
+		}
+	}
+	t.Blank()
+	t.Open("static NOINLINE void %s(i64 m, i64 n, %s)", name, thinArguments)
+	for n, rows := range heights {
+		call := fmt.Sprintf(rowsOf+"(n, %s);", rows, thinCall)
+		next := fmt.Sprintf("m -= %d, a += %[1]d * lda, c += %[1]d * ldc", rows)
+		switch {
+		case n == 0:
+			t.Line("for (; m >= %d; %s) %s", rows, next, call)
+		case rows == 1:
+			t.Line("if (m > 0) %s", call)
+		default:
+			t.Open("if (m >= %d)", rows)
+			t.Line("%s", call)
+			t.Line("%s;", next)
+			t.Close()
+		}
+	}
+	t.Close()
+}
+
+// pair writes the function for n columns in two vectors that overlap.
+func (t *thinWriter) pair(rows int, vec thinVector) {
+	t.Blank()
+	t.Open("static NOINLINE void pair_%d_%s(i64 n, %s)", rows, vec.name, thinArguments)
+	t.Line("n -= %d;", vec.lanes)
+	for r := range rows {
+		t.Line("%s c%d = {0}, d%[2]d = {0};", vec.name, r)
+	}
+	for r := 1; r < rows; r++ {
+		t.Line("const float *a%d = a + %d * lda;", r, r)
+	}
+	t.Open("for (i64 p = 0; p < k; p++, b += ldb)")
+	t.Line("%s v = %s, w = %s;", vec.name, vec.load("b"), vec.load("b + n"))
+	t.keep(rows, "v")
+	t.keep(rows, "w")
+	for r := range rows {
+		t.Line("c%d += a%s[p] * v;", r, index(r))
+		t.Line("d%d += a%s[p] * w;", r, index(r))
+	}
+	t.Close()
+	for r := range rows {
+		at := fmt.Sprintf("c + %d * ldc", r)
+		t.Line("%s", vec.store(at, fmt.Sprintf("c%d", r)))
+		t.Line("%s", vec.store(at+" + n", fmt.Sprintf("d%d", r)))
+	}
+	t.Close()
 }
 
 // strip writes the function for a few vectors of columns, of which the last one holds n elements. Sums of one vector are several ones.
@@ -560,7 +601,7 @@ func (t *thinWriter) fewTerms(k int) {
 		t.Line("const float *b%d = b + %d * ldb;", p, p)
 	}
 	if !t.masked() {
-		t.fewTermsOf(thinVector{"wide_quad", 4}, k)
+		t.fewTermsOf(quad, k)
 		t.fewTermsOf(t.wide, k)
 	}
 	t.Open("for (; m > 0; m--, a += lda, c += ldc)")
@@ -592,7 +633,9 @@ func (t *thinWriter) fewTerms(k int) {
 }
 
 // masked reports whether stores under a mask are fast.
-func (t *thinWriter) masked() bool { return t.wide.lanes == 16 }
+func masked(isa string) bool { return vectorBytes(isa) == 64 }
+
+func (t *thinWriter) masked() bool { return masked(t.isa) }
 
 // termsStrip writes the function for a few vectors of columns, of which the last one ends at column n. They stay in registers.
 func (t *thinWriter) termsStrip(k, vectors int) {
@@ -658,16 +701,9 @@ func (t *thinWriter) keep(rows int, vector string) {
 }
 
 // thinProducts is the condition, as a formula, under which a product takes these forms.
-func thinProducts(isa string) string {
-	few := fmt.Sprintf("k <= %d or m <= %d", thinDepth, thinRows)
-	if lanes := vectorBytes(isa) / 4; lanes == 16 {
-		return fmt.Sprintf("%s or n <= %d", few, lanes)
-	}
-	return fmt.Sprintf("%s or n == 1 or (n <= %d and k >= %d)", few, thinColumns, deepColumns)
+func thinProducts() string {
+	return fmt.Sprintf("k <= %d or m <= %d or n <= 16", thinDepth, thinRows)
 }
-
-// deepColumns is how many terms the sums of a few columns have where products with more columns are not thin.
-const deepColumns = 16
 
 // deep is how many terms the sums of a few columns have where dot products are faster than sums of rows: to add up the lanes takes as long as
 // several terms. The numbers are measured ones.
@@ -675,15 +711,18 @@ func (t *thinWriter) deep(columns int) int {
 	if t.masked() {
 		return []int{8, 16, 32, 48, 72}[columns-2]
 	}
-	return deepColumns
+	return []int{0, 0, deepColumns, deepColumns, deepColumns}[columns-2]
 }
+
+// deepColumns is how many terms the sums of a few columns have where it pays to store parts of vectors without fast stores under a mask.
+const deepColumns = 16
 
 // choose writes the function that the code begins with.
 func (t *thinWriter) choose() {
 	t.Blank()
 	t.Comment("Computes a product that is thin; says 0 if it is not.")
 	t.Open("static inline int thin(i64 m, i64 n, %s)", thinArguments)
-	t.Line("if (!(%s)) return 0;", strings.NewReplacer(" or ", " || ", " and ", " && ").Replace(thinProducts(t.isa)))
+	t.Line("if (!(%s)) return 0;", strings.NewReplacer(" or ", " || ", " and ", " && ").Replace(thinProducts()))
 	for k := 1; k <= thinDepth; k++ {
 		t.Line("if (k == %d) return terms_%d(m, n, a, lda, b, ldb, c, ldc), 1;", k, k)
 	}
@@ -698,7 +737,9 @@ func (t *thinWriter) choose() {
 		t.Line("if (n <= %d) return one_narrow(m, n, %s), 1;", t.narrow.lanes, thinCall)
 		t.Line("return one_wide(m, n, %s), 1;", thinCall)
 	} else {
-		t.Line("return 0;")
+		t.Line("if (n > %d) return two_%s(m, n, %s), 1;", t.wide.lanes, t.wide.name, thinCall)
+		t.Line("if (k >= %d) return one_%s(m, n, %s), 1;", deepColumns, t.wide.name, thinCall)
+		t.Line("return two_%s(m, n, %s), 1;", quad.name, thinCall)
 	}
 	t.Close()
 }
