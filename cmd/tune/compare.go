@@ -38,8 +38,8 @@ With --recorded nothing is built or run, and the numbers are those in the files.
 as they are. So if both were measured beside the same baseline, compare takes the ratios to that.
 
 A and B may also be two libraries of tune library. They are compared at all shapes of both, with what each chooses there: what the
-choices cost, and at which shapes B is slower. A regression is measured again, and only the second series counts. --limit is then that of one shape, 5s
-by default.
+choices cost, and at which shapes B is slower. A shape at which B looks slower is measured again, and only the second
+series counts. --limit is then the time for one shape, 5s by default.
 
 The shapes must be the same. --shape builds both at one shape, whatever they were tuned for; --recorded shows both as they are.
 

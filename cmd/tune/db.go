@@ -165,8 +165,8 @@ func (a *app) bestCommand() *cobra.Command {
 		Long: `best answers from the index of runs, which lists every run. It measures nothing. Runs on this processor come first, and among them
 those at the shape that you ask for, or else at the nearest one. best says which shape and which machine it took. Shapes are compared by
 the ratios of their numbers; another layout or type counts as far away. Only runs of today's version of the kernel count. Of several runs at one shape,
-one that is proven faster than its baseline comes before others, and then the one of the least cost. A baseline with pinned values proves nothing
-to runs without.`,
+one that is proven faster than its baseline comes before others, and then the one of the least cost. A run with
+pinned values may have a slow baseline, so its proof counts only if a run without them has one too.`,
 		Example: "  tune best gemm-f32 --shape m=512,n=512,k=512\n  tune best my.yaml --json",
 		Args:    exactly(1, "a kernel, or the file of your own"),
 	}

@@ -246,9 +246,9 @@ func (a *app) runsCommand() *cobra.Command {
 	}
 	addSettings(c.Flags(), "out")
 	c.Flags().Lookup("out").Usage = "`folder` that holds the run directories"
-	kernel := c.Flags().String("kernel", "", "list runs of this `kernel` alone")
-	shape := c.Flags().String("shape", "", "list runs alone whose shape has this `text`, such as m=512")
-	state := c.Flags().String("state", "", "list runs in this `state` alone: "+strings.Join(results.States(), ", "))
+	kernel := c.Flags().String("kernel", "", "list only runs of this `kernel`")
+	shape := c.Flags().String("shape", "", "list only runs whose shape has this `text`, such as m=512")
+	state := c.Flags().String("state", "", "list only runs in this `state`: "+strings.Join(results.States(), ", "))
 	asJSON := c.Flags().Bool("json", false, "print the runs as JSON")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)

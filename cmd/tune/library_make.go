@@ -33,20 +33,21 @@ func (a *app) libraryCommand() *cobra.Command {
 		Short: "Tune a kernel for many shapes, and write a C library that chooses a version at each call",
 		Long: `library makes a C library of a kernel that programs call with many shapes. The file lists the shapes, or ranges or a log of calls.
 
-Some of the shapes are searched. Their winners are measured in turns at all training shapes, the few with the least regret are
-chosen, and a decision tree over the shape, or their predicted costs, pick one of them in each call. Regret is how much slower a choice
-is than the best variant. The certificate says what the regret is at shapes that played no part in the choice, each measured in pairs.
+Some of the shapes are searched. The winners are the variants. They are measured in turns at all training shapes. Regret is how much
+slower a choice is than the best variant; the few variants with the least regret are kept. At each call, a decision tree over the shape, or
+the predicted costs of the variants, decides which one runs. The certificate gives the regret at shapes that played no part in the choice, each
+measured in pairs.
 
 The folder of the library holds a header, the sources, a Makefile, a self-test and a benchmark, and README.md says how to link it.
-All that was measured stands in its folder tuning: the same command continues a library that was interrupted, and a longer --budget
+All measurements are in its subfolder tuning: the same command continues a library that was interrupted, and a longer --budget
 measures more shapes. The budget counts the time of all sessions together.
 
 With blas: true in the file, the library is also a BLAS for products of float32, cblas_sgemm and sgemm_: programs that are linked to
-another one call it by LD_PRELOAD. Its functions are nn and nt.
+another BLAS call it if LD_PRELOAD names it. Its functions are nn and nt.
 
 Kernels that can be called at any shape: gemm-f32, gemm-bf16, gemm-f16, gemm-i8, qgemm, elementwise-f32, rowwise, attention, and your
 own in C or C++.
-Weights that variants take in a layout of theirs are laid out once, by a function of the library. A task names your kernel
+If variants need the weights in other layouts, a function of the library rearranges them, once for all calls. A task names your kernel
 by its file, such as kernel: mine.yaml. A size that your function takes as an argument may differ from call to call; all others stand
 under fixed. Your reference becomes the plain form, which runs where no variant may.` + aboutConsent,
 		Example: "  tune library configs/libraries/sgemm.yaml --budget 30m --out lib\n  tune library mine.yaml --out lib --update --budget 5m",

@@ -48,7 +48,7 @@ pairs beside the plain form in C, beside the installed libraries and beside the 
 and after. --list shows the kernels without measuring.
 
 The folder of the library holds the sources, headers and a program, bench, that runs all layers of a step on random weights and compares it
-with the sum of its kernels. All that was measured stands in its folder tuning: the same command continues a library that was
+with the sum of its kernels. All measurements are in its subfolder tuning: the same command continues a library that was
 interrupted. The budget counts the time of all sessions together.
 
 Formats of weights: %s.`, strings.Join(model.Families(), ", "), strings.Join(model.Quants(), ", ")),

@@ -53,12 +53,12 @@ The two speak JSON, one object a line. optimize asks on standard output, and rea
 With COMMAND, optimize starts the client itself, connected to its standard input and output. docs/protocol.md has all messages, and
 examples/clients a file to copy for Python, and clients in C and shell.
 
-With --parallel, several questions are open at once; answers may come in any order. What the strategy asks depends on the seed and the
-answers alone. The first question is the default of every parameter, the baseline.
+With --parallel, several questions are open at once; answers may come in any order. What the strategy asks depends only on the seed and
+the answers. The first question is the default of every parameter, the baseline.
 
 Each answer is in the run directory before the strategy hears of it. A run that was stopped, by its client or in any other way, goes
-on with the same command and --dir; questions that had no answer are asked again. All that tune does with runs, it does with these:
-tune export, tune replay, tune explain.
+on with the same command and --dir; questions that had no answer are asked again. The other commands work with such a run as with
+any other: tune export, tune replay, tune explain.
 
 --protocol-check tries a client: it asks a dozen questions, keeps nothing, and says on standard error what the client does wrong.`,
 		Example: `  tune optimize space.yaml --evals 200 --seed 1 --dir runs/x -- python3 train.py

@@ -101,7 +101,7 @@ func addRemote(flags *pflag.FlagSet) *remoteFlags {
 	flags.StringVar(&r.workers, "workers", "", "`address` of a NATS server, such as nats://host:4222: the workers that are connected to it evaluate the candidates (see tune help worker)")
 	flags.StringVar(&r.listen, "listen", "", "`address` to start a NATS server on, such as :4222, to which workers connect; on a network it needs --token-file")
 	flags.StringVar(&r.on, "on", "", "which workers to use: `conditions` such as 'isa=avx512vnni, cpu=*EPYC*, cores=8'; not for a run that --for tunes for one worker")
-	flags.StringVar(&r.leaseText, "lease", "10s", "`time` after which a silent worker has lost its candidates to others")
+	flags.StringVar(&r.leaseText, "lease", "10s", "`time` after which the candidates of a silent worker go to others")
 	r.login = addLogin(flags)
 	return r
 }

@@ -57,9 +57,10 @@ With --from db, these are the latest runs of the same version of the kernel in t
 processor first, and the nearest shapes before others.
 
 With --objective time,error the run has several objectives: the cost, and metrics of the kernel. Each is minimised, or maximised with
-:maximise. The run keeps the front: every point that no other point beats. To beat it is to be better in one number and worse in none.
-With time:1%,error:0.001 a difference of 1 % in time, or of 0.001 in error, does not count, and the front has fewer points. The summary shows it, and
-tune export --pick 'time <= 1.1*best, min error' writes a point of it. best.json still is of the point with the least cost.
+:maximise. The run keeps the front: every point that no other point beats. A point beats another if it is better in at least
+one number and worse in none. With time:1%,error:0.001 a difference of 1 % in time, or of 0.001 in error, does not count, and the front has
+fewer points. The summary shows the front, and tune export --pick 'time <= 1.1*best, min error' writes a point of it. best.json has the
+point with the least cost, as in any run.
 
 With --metrics, tune also measures the metrics that you name, for each candidate that it compiles. They are in the journal, in tables and,
 beside those of the baseline, in the summary. As an objective, such as time,energy, a metric needs no --metrics. What this machine does not

@@ -33,7 +33,7 @@ appear, vanish or be damaged while it is open. Ctrl-C ends it.
 
 With --workers, the address of a NATS server, it also shows the workers that are connected there, and why one does not serve a run.
 
-It listens on this machine alone. To listen elsewhere give --listen, and with it a --token of at least 16 characters, which whoever opens the page must know:
+Only this machine can open the page. To let others open it, give --listen and a --token of at least 16 characters, which they must know:
 the files of runs may hold names and paths that others should not see. The connection is not encrypted, so use a tunnel across a network.`,
 		Example: `  tune serve
   tune serve runs other/runs --listen 127.0.0.1:0
@@ -100,7 +100,7 @@ func checkListen(listen, token string) (host string, err error) {
 	here := host == "localhost" || ip != nil && ip.IsLoopback()
 	switch {
 	case !here && token == "":
-		return "", usage(fmt.Errorf("--listen: %s is not this machine alone: give --token, so that not everybody there can read the runs", listen))
+		return "", usage(fmt.Errorf("--listen: other machines can reach %s: give --token, so that not everybody there can read the runs", listen))
 	case token != "" && len(token) < leastToken:
 		return "", usage(fmt.Errorf("--token has %d characters: want %d or more", len(token), leastToken))
 	}

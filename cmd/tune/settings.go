@@ -169,7 +169,7 @@ func text(set func(*settings, string)) func(*settings, string) error {
 			return errors.New("is empty: write a value, or leave it out")
 		}
 		if rest, home := strings.CutPrefix(v, "~/"); home {
-			return fmt.Errorf("%s: ~ is the home folder in shells alone, at the beginning of a word: write the whole path, or \"$HOME/%s\" in a shell", v, rest)
+			return fmt.Errorf("%s: only a shell takes ~ for the home folder, and only at the beginning of a word: write the whole path, or \"$HOME/%s\" in a shell", v, rest)
 		}
 		set(s, v)
 		return nil

@@ -36,7 +36,7 @@
 //
 // # The kernel's interface
 //
-// The buffers are q [heads][queries][head], k and v [kv_heads][context][head], and out [queries][heads][head], of float32 except
+// The buffers are q (heads × queries × head), k and v (kv_heads × context × head), and out (queries × heads × head), of float32 except
 // for k and v of 16 bits, which are uint16_t. The dimensions are queries, context, heads, kv_heads and head; heads / kv_heads
 // and head have to be those that the code was made for. Plain C:
 //

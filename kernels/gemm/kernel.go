@@ -52,7 +52,7 @@ func (g *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) 
 		return []kernels.Peer{{Name: "ggml", Candidate: wrap(l.Source(peers.MulMat(peers.F32), peers.Plain, threads))}}, nil
 	})
 	if !transposed {
-		ggml.Unfit = "multiplies by rows of weights alone: say layout=" + LayoutNT + " in --shapes"
+		ggml.Unfit = "multiplies only by rows of weights: say layout=" + LayoutNT + " in --shapes"
 	}
 	return peers.Select(names, append(offers, ggml))
 }

@@ -75,8 +75,8 @@ func Fields() []kernels.Field {
 		{Name: "n", Doc: "columns of C", Default: "512", Min: 1, Max: maxSide},
 		{Name: "k", Doc: "columns of A, along which products are added up", Default: "512", Min: 1, Max: maxSide},
 		{Name: "layout", Doc: "C = A·B with B k × n, or C = A·Bᵀ with B n × k", Default: layoutNT, Options: []string{layoutNN, layoutNT}},
-		{Name: "inputs", Doc: "form in which A arrives: to be rounded, or in 16 bits", Default: asF32, Options: []string{asF32, asHalf}},
-		{Name: "weights", Doc: "form in which B arrives: to be rounded, in 16 bits, or packed ahead for the point", Default: asPacked, Options: []string{asF32, asHalf, asPacked}},
+		{Name: "inputs", Doc: "how A is passed: as float32, which the call rounds, or in 16 bits", Default: asF32, Options: []string{asF32, asHalf}},
+		{Name: "weights", Doc: "how B is passed: as float32, which the call rounds, in 16 bits, or packed before the call", Default: asPacked, Options: []string{asF32, asHalf, asPacked}},
 	}, cgen.Fields()...)
 }
 

@@ -68,7 +68,7 @@ func (g *Spec) ofGGML(host *native.Host) peers.Offer {
 	})
 	switch {
 	case !g.nt:
-		offer.Unfit = "multiplies by rows of weights alone: say layout=" + layoutNT + " in --shapes"
+		offer.Unfit = "multiplies only by rows of weights: say layout=" + layoutNT + " in --shapes"
 	case g.weights == asF32:
 		offer.Unfit = "takes weights of 16 bits: say weights=" + asHalf + " or weights=" + asPacked + " in --shapes"
 	}

@@ -62,7 +62,7 @@ func Fields() []kernels.Field {
 		{Name: "n", Doc: "outputs: rows of the weights", Default: "512", Min: 1, Max: maxSide},
 		{Name: "k", Doc: "length of a row of either", Default: "512", Min: 1, Max: maxK},
 		{Name: "relu", Doc: "whether negative sums become 0, before they are scaled", Default: "no", Options: []string{"no", "yes"}},
-		{Name: "weights", Doc: "form in which the weights arrive: to be quantised, quantised, or packed ahead for the point", Default: weightsF32, Options: []string{weightsF32, weightsInt8, weightsPacked}},
+		{Name: "weights", Doc: "how the weights are passed: as float32, which the call quantises, quantised, or packed before the call", Default: weightsF32, Options: []string{weightsF32, weightsInt8, weightsPacked}},
 	}, cgen.Fields()...)
 }
 

@@ -56,7 +56,7 @@ func Fields() []kernels.Field {
 		{Name: "k", Doc: "length of a row of either, a multiple of the format's block", Default: "4096", Min: 1, Max: maxSide},
 		{Name: "format", Doc: "block format of the weights", Default: "q8_0", Options: formatNames()},
 		{Name: "weights", Doc: "the weights: random ones, or a tensor of a model of this n, k and format", Default: weightsRandom, Text: "random, or FILE.gguf:TENSOR"},
-		{Name: "repack", Doc: "whether the weights may be rearranged ahead, outside of the timed call, as the point chooses", Default: "yes", Options: []string{"yes", "no"}},
+		{Name: "repack", Doc: "whether a point may rearrange the weights before the timed call", Default: "yes", Options: []string{"yes", "no"}},
 	}, cgen.Fields()...)
 }
 

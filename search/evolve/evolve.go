@@ -46,7 +46,7 @@ type Config struct {
 	Elites      int     // best points that are kept beside the children; default Population/6
 	Contestants int     // points in a tournament; default 3
 	Crossover   float64 // share of couples that are crossed; default 0.7
-	Mutation    float64 // expected parameters that a mutation changes; default 1.5
+	Mutation    float64 // parameters that a mutation changes, on average; default 1.5
 	Patience    int     // generations without a better point before a restart; default 12
 	// Start are the first points of the first population. Mutations of them and random points follow.
 	Start []space.Point
@@ -62,7 +62,7 @@ func Constants() constant.Table[Config] {
 			Within("population", 1).Or(func(c Config) float64 { return float64(max(c.Population/6, 1)) }),
 		constant.NewInt("contestants", "points of a tournament, less than the population", 3, 1, 9999, func(c *Config) *int { return &c.Contestants }).Within("population", 1),
 		constant.NewFloat("crossover", "share of couples that are crossed", 0.7, 0.01, 1, func(c *Config) *float64 { return &c.Crossover }),
-		constant.NewFloat("mutation", "expected parameters that a mutation changes", 1.5, 1, 1000, func(c *Config) *float64 { return &c.Mutation }),
+		constant.NewFloat("mutation", "parameters that a mutation changes, on average", 1.5, 1, 1000, func(c *Config) *float64 { return &c.Mutation }),
 		constant.NewInt("patience", "generations without a better point before a restart", 12, 1, 100000, func(c *Config) *int { return &c.Patience }),
 	}
 }

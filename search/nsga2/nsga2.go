@@ -35,7 +35,7 @@ import (
 type Config struct {
 	Population int     // points of a generation after the first; default 8, at least 4
 	Crossover  float64 // share of couples that are crossed; default 0.9
-	Mutation   float64 // expected parameters that a mutation changes; default 1
+	Mutation   float64 // parameters that a mutation changes, on average; default 1
 	// Goals are what is minimised or maximised; none mean the cost alone.
 	Goals space.Goals
 	// Start are the first points of the first generation.
@@ -49,7 +49,7 @@ func Constants() constant.Table[Config] {
 	return constant.Table[Config]{
 		constant.NewInt("population", "points of a generation after the first, which has three times as many", 8, 4, 10000, func(c *Config) *int { return &c.Population }),
 		constant.NewFloat("crossover", "share of couples that are crossed", 0.9, 0.01, 1, func(c *Config) *float64 { return &c.Crossover }),
-		constant.NewFloat("mutation", "expected parameters that a mutation changes", 1, 1, 1000, func(c *Config) *float64 { return &c.Mutation }),
+		constant.NewFloat("mutation", "parameters that a mutation changes, on average", 1, 1, 1000, func(c *Config) *float64 { return &c.Mutation }),
 	}
 }
 

@@ -39,7 +39,7 @@ type Config struct {
 	Initial int // points before the model is used; default 6, at least 2
 	Batch   int // points in a batch; default 2 up to 64 evaluations, then 4, and 8 from 512 on
 	Pool    int // candidates in the pool, half as many from 512 evaluations on; default 1000
-	Most    int // points that the process observes at once; default 200, at least 16
+	Most    int // points that the process is fitted to at once; default 200, at least 16
 	// Samples is how many sets of hyper-parameters the expected improvement is averaged over, up to SampledUntil evaluations;
 	// default 8. 1 uses the most probable set alone.
 	Samples      int
@@ -67,11 +67,11 @@ func Constants() constant.Table[Config] {
 	return constant.Table[Config]{
 		constant.NewInt("initial", "points before the model is asked", initialPoints, 2, 1000, func(c *Config) *int { return &c.Initial }),
 		constant.NewInt("batch", "points in a batch; 0 for 2, 4 from 64 evaluations on, and 8 from 512 on", 0, 0, 1000, func(c *Config) *int { return &c.Batch }),
-		constant.NewInt("pool", "candidates whose promise is known, half as many from 512 evaluations on", poolSize, 1, 10000, func(c *Config) *int { return &c.Pool }),
-		constant.NewInt("most", "points that the process observes at once", observedMost, 16, 1000, func(c *Config) *int { return &c.Most }),
-		constant.NewInt("samples", "sets of hyper-parameters that the expected improvement is averaged over while little is known; 1 for the most probable set alone", sampleCount, 1, 32, func(c *Config) *int { return &c.Samples }),
+		constant.NewInt("pool", "candidates whose expected improvement is computed, half as many from 512 evaluations on", poolSize, 1, 10000, func(c *Config) *int { return &c.Pool }),
+		constant.NewInt("most", "points that the process is fitted to at once", observedMost, 16, 1000, func(c *Config) *int { return &c.Most }),
+		constant.NewInt("samples", "sets of hyper-parameters that the expected improvement is averaged over while little is known; 1 for only the most probable set", sampleCount, 1, 32, func(c *Config) *int { return &c.Samples }),
 		constant.NewInt("sampled_until", "evaluations up to which the hyper-parameters are sampled", sampledUntil, 2, 1000, func(c *Config) *int { return &c.SampledUntil }),
-		constant.NewInt("early", "evaluations up to which some points are sought far from the best one, others near it, and sources do not rank their best", earlyUntil, 1, 1000000, func(c *Config) *int { return &c.Early }),
+		constant.NewInt("early", "evaluations up to which some points are sought far from the best one, others near it, and the best points of sources count as equally good", earlyUntil, 1, 1000000, func(c *Config) *int { return &c.Early }),
 		constant.NewInt("near_from", "evaluations from which on points are sought near the best one, in spaces of near_least to near_most parameters", nearFrom, 1, 1000000, func(c *Config) *int { return &c.NearFrom }),
 		constant.NewInt("near_least", "least number of parameters with a choice at which points are sought near the best one", manyFrom, 1, 10000, func(c *Config) *int { return &c.NearLeast }),
 		constant.NewInt("near_most", "largest number of parameters with a choice at which points are sought near the best one", manyTo, 1, 10000, func(c *Config) *int { return &c.NearMost }),

@@ -41,7 +41,7 @@ const (
 func Fields() []kernels.Field {
 	return []kernels.Field{
 		{Name: "threads", Doc: "threads that a point may use at most", Default: "1", Min: 1, Max: 256},
-		{Name: "cache", Doc: "operands when the time is taken: in the caches, in memory, or as their size decides", Default: cacheAuto, Options: []string{cacheAuto, cacheWarm, cacheCold}},
+		{Name: "cache", Doc: "where the operands are when a call begins: as their size decides, in the caches, or in memory", Default: cacheAuto, Options: []string{cacheAuto, cacheWarm, cacheCold}},
 	}
 }
 

@@ -6,17 +6,19 @@
 //
 // It is loaded and called in a separate process. Three processes take part, all of them running the same binary:
 //
-//		tune ──lifeline──► supervisor ──starts──► worker: dlopen, call, time
-//		  └──────────── control socket, shared memory ──────┘
+//	tune ──lifeline──► supervisor ──starts──► worker: dlopen, call, time
+//	  └──────────── control socket, shared memory ──────┘
 //
-//	  - tune holds a [Worker]: it sends requests, watches wall and CPU time, and reads what the worker prints.
-//	  - The supervisor is a child subreaper. When the lifeline closes, because tune is done or has died, it kills all of
-//	    its descendants and exits.
-//	  - The worker gives up what a kernel does not need. A seccomp filter refuses new processes, new sessions, signals to
-//	    others and changes to the system. Root's capabilities are dropped. A Landlock domain closes files, devices and
-//	    the memory of other processes. Limits bound memory, files and descriptors. The threads that run code of
-//	    candidates have a second filter, which refuses what would outlast the candidate: timers, limits, the working
-//	    folder, the owner of a file's signals, sockets, queues, shared memory of others.
+// Each has its task:
+//
+//   - tune holds a [Worker]: it sends requests, watches wall and CPU time, and reads what the worker prints.
+//   - The supervisor is a child subreaper. When the lifeline closes, because tune is done or has died, it kills all of
+//     its descendants and exits.
+//   - The worker gives up what a kernel does not need. A seccomp filter refuses new processes, new sessions, signals to
+//     others and changes to the system. Root's capabilities are dropped. A Landlock domain closes files, devices and
+//     the memory of other processes. Limits bound memory, files and descriptors. The threads that run code of
+//     candidates have a second filter, which refuses what would outlast the candidate: timers, limits, the working
+//     folder, the owner of a file's signals, sockets, queues, shared memory of others.
 //
 // [Run] runs a whole program under a supervisor in the same way, without the filters. The supervisor traces it until its first
 // instruction, to set its limits. Where it may not, and where the program would lose rights such as those of sudo, a third process
