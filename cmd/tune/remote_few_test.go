@@ -17,6 +17,9 @@ const ownEvals = "60"
 // farEvals is how many points TestNetworks evaluates.
 const farEvals = 64
 
+// largestFiles says whether TestFilesAreBounded reads a space and settings that are as large as they may be. A kernel is read anyway.
+const largestFiles = false
+
 // buildsForeign says whether TestForeign builds tune for another architecture.
 const buildsForeign = false
 

@@ -17,6 +17,9 @@ const ownEvals = "100"
 // farEvals is how many points TestNetworks evaluates.
 const farEvals = 500
 
+// largestFiles says whether TestFilesAreBounded reads a space and settings that are as large as they may be.
+const largestFiles = true
+
 // buildsForeign says whether TestForeign builds tune for another architecture.
 const buildsForeign = true
 

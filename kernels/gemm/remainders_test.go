@@ -93,7 +93,7 @@ func TestRemainders(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Two blocks of most numbers of rows, and of columns too.
-			if out, err := program(t, nativetest.Quick(src), remainderText, time.Minute, "40", "110"); err != nil {
+			if out, err := program(t, nativetest.Brisk(src), remainderText, time.Minute, "40", "110"); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
 		})

@@ -113,7 +113,7 @@ func TestThin(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if out, err := program(t, nativetest.Quick(src), thinText, time.Minute); err != nil {
+				if out, err := program(t, nativetest.Brisk(src), thinText, time.Minute); err != nil {
 					t.Errorf("%v: %s", err, out)
 				}
 			})

@@ -145,7 +145,7 @@ func TestPackedExact(t *testing.T) {
 	}
 	dir := t.TempDir()
 	write(t, l, dir)
-	out := run(t, dir, "make", "all", "check", "ROUNDS=60", "CFLAGS=-O1 -Wall -Werror")
+	out := run(t, dir, "make", "all", "check", "ROUNDS=60", "CFLAGS=-O0 -Wall -Werror")
 	for _, want := range []string{"exact_packed: v0 [1-9].* v1 [1-9].*error 0 of", "exact_int8: v0 [1-9].*error 0 of", "exact_f32: v0 [1-9].*error 0 of", "all right"} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("no %q in:\n%s", want, out)
@@ -168,7 +168,7 @@ func TestPackedHalves(t *testing.T) {
 	}
 	dir := t.TempDir()
 	write(t, l, dir)
-	out := run(t, dir, "make", "all", "check", "ROUNDS=60", "CFLAGS=-O1 -Wall -Werror")
+	out := run(t, dir, "make", "all", "check", "ROUNDS=60", "CFLAGS=-O0 -Wall -Werror")
 	for _, f := range l.Functions {
 		if !regexp.MustCompile("halves_" + f.Name + ": v0 [1-9].* plain [1-9]").MatchString(out) {
 			t.Errorf("not all of %s was called:\n%s", f.Name, out)
@@ -210,7 +210,7 @@ func faults(t *testing.T, l Library, dir string) {
 		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), test.old, test.new)), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		out, err := tool(t, dir, "make", "check", "ROUNDS=30", "CFLAGS=-O1").CombinedOutput()
+		out, err := tool(t, dir, "make", "check", "ROUNDS=30", "CFLAGS=-O0").CombinedOutput()
 		if found := strings.Contains(string(out), "FAULT: packs_"); (err != nil) != test.fault || found != test.fault {
 			t.Errorf("%s with %q: %v\n%s", test.file, test.new, err, out)
 		}

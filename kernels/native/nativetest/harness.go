@@ -86,13 +86,20 @@ func Compiles(t *testing.T, spec native.Spec, points []space.Point) {
 	}
 }
 
-// Quick returns a source whose code is optimised less: it compiles in about a third of the time, and computes the same. It is for tests of
-// deliberate mistakes, and of many forms of the code. Run and Right compile as users do where they are not asked for it.
-func Quick(src native.Source) native.Source {
+// Quick returns a source whose code is not optimised: it compiles in about a third of the time, and computes the same within what rounding
+// allows. It is for tests of deliberate mistakes, and of many forms of the code. Run and Right compile as users do where they are not asked
+// for it.
+func Quick(src native.Source) native.Source { return optimised(src, "-O0") }
+
+// Brisk is Quick for tests whose code runs for longer than it compiles: it is optimised a little.
+func Brisk(src native.Source) native.Source { return optimised(src, "-Og") }
+
+// optimised returns a source with another level of optimisation.
+func optimised(src native.Source, level string) native.Source {
 	src.Flags = slices.Clone(src.Flags)
 	for i, f := range src.Flags {
 		if f == "-O2" || f == "-O3" {
-			src.Flags[i] = "-Og"
+			src.Flags[i] = level
 		}
 	}
 	return src
