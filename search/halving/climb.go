@@ -12,6 +12,8 @@ const (
 	perCycle = 2   // climbs of a cycle
 	perScout = 24  // points of a long climb for each one that is scouted in the same cycle
 	short    = 2   // the first climbs, each half as long as the one after it
+	misses   = 20  // the cheapest score misleads where its least is off by one in so many
+	dearer   = 4   // so many times fewer are the steps of a climb at the next dearer fidelity
 	near     = 50  // a walk begins where the cheapest score is worse than that of a best point by one in so many at the most
 	kicked   = 8   // starts near one of the best points
 	kicks    = 4   // parameters in which each of these differs from it
@@ -29,6 +31,8 @@ const (
 // parameters changed, or with one word or truth value changed. What the walks find is refined on islands: among its own
 // neighbours, and not against the best of all, whose other parameters have been adjusted to each other for longer.
 type climb struct {
+	level  int         // the fidelity of its scores
+	sees   []int       // the parameters that affect these
 	starts []candidate // where walks may begin
 	walks  []walk
 	steps  int         // that are proposed at most
@@ -45,7 +49,7 @@ type walk struct {
 	// blame counts, for each parameter, the failures in a row in which it differed from the least point. The cheapest score does not
 	// see what a point may fail for, so a walk would come back to such values again and again.
 	blame []int
-	free  []int // the sighted parameters that are not blamed so often: a step changes these
+	free  []int // the parameters that are not blamed so often: a step changes these
 	// values are ordinals for every parameter, also the inactive ones: the last where it had one, else a random one. So where a step
 	// makes parameters active, they do not begin at their defaults, which suit no good point.
 	values []int
@@ -59,7 +63,11 @@ func (h *halving) begin() bool {
 	h.climbed++
 	parent := h.point(h.elite[h.climbs%len(h.elite)])
 	from := parent.Ordinals()
-	h.climb = climb{steps: perScout * h.cfg.Scouts >> max(0, short-h.climbs)}
+	h.climb = climb{level: h.cfg.Levels, sees: h.sighted, steps: perScout * h.cfg.Scouts >> max(0, short-h.climbs)}
+	if h.misled() {
+		h.climb.level, h.climb.steps = h.cfg.Levels-1, h.climb.steps/dearer
+		h.climb.sees = slices.Sorted(slices.Values(slices.Concat(h.sighted, h.blind)))
+	}
 	h.climbs++
 	h.climb.starts = []candidate{h.candidate(parent)}
 	add := func(ords []int) {
@@ -82,9 +90,13 @@ func (h *halving) begin() bool {
 		h.code.KickAmong(ords, h.sighted, kicks)
 		add(ords)
 	}
-	h.stage, h.group, h.level = climbing, h.climb.starts, h.cfg.Levels
+	h.stage, h.group, h.level = climbing, h.climb.starts, h.climb.level
 	return true
 }
+
+// misled says whether the cheapest score misses what matters: it comes with a lower bound, so it is about what the full score should
+// be, and yet it promises far more than any full score.
+func (h *halving) misled() bool { return h.cfg.Levels > 1 && h.record-h.promise > math.Abs(h.promise)/misses }
 
 // climbOn takes what was scored into account and makes the next steps of the walks the group. It returns false where the climb has
 // ended.
@@ -93,7 +105,7 @@ func (h *halving) climbOn() bool {
 	switch {
 	case c.walks == nil:
 		h.depart()
-	case h.level == h.cfg.Levels:
+	case h.level == c.level:
 		if h.group = h.arrivals(); len(h.group) > 0 {
 			h.level--
 			return true
@@ -115,7 +127,7 @@ func (h *halving) climbOn() bool {
 			c.group = append(c.group, w.next)
 		}
 	}
-	h.group, h.level = c.group, h.cfg.Levels
+	h.group, h.level = c.group, c.level
 	c.asked += len(h.group)
 	return len(h.group) > 0
 }
@@ -124,15 +136,16 @@ func (h *halving) climbOn() bool {
 // fail at the next dearer fidelity. What they cost there is of no account, as the blind parameters suit another point.
 func (h *halving) arrivals() []candidate {
 	var out []candidate
+	level := h.climb.level
 	for i := range h.climb.walks {
 		w := &h.climb.walks[i]
 		o := w.next
 		w.next = -1
 		switch {
-		case o < 0 || !h.right(o, h.cfg.Levels) || !h.accepts(h.cost(w.at, h.cfg.Levels), h.cost(o, h.cfg.Levels)):
-		case h.cost(o, h.cfg.Levels) >= h.cost(w.least, h.cfg.Levels):
+		case o < 0 || !h.right(o, level) || !h.accepts(h.cost(w.at, level), h.cost(o, level)):
+		case h.cost(o, level) >= h.cost(w.least, level):
 			w.at = o
-		case h.cfg.Levels == 1:
+		case level == 1:
 			w.at, w.least = o, o
 		default:
 			w.next = o
@@ -158,8 +171,8 @@ func (h *halving) try(w *walk) {
 	o := w.next
 	w.next = -1
 	from, to := h.point(w.least), h.point(o)
-	stands := h.right(o, h.cfg.Levels-1)
-	for _, i := range h.sighted {
+	stands := h.right(o, h.climb.level-1)
+	for _, i := range h.climb.sees {
 		switch {
 		case from.Ordinal(i) == to.Ordinal(i):
 		case stands:
@@ -178,7 +191,7 @@ func (h *halving) try(w *walk) {
 // release lists the parameters that the steps of a walk may change.
 func (h *halving) release(w *walk) {
 	w.free = w.free[:0]
-	for _, i := range h.sighted {
+	for _, i := range h.climb.sees {
 		if w.blame[i] < blamed {
 			w.free = append(w.free, i)
 		}
@@ -189,13 +202,13 @@ func (h *halving) release(w *walk) {
 // and so on, but never where one has begun before.
 func (h *halving) depart() {
 	c := &h.climb
-	limit := h.cost(c.starts[0], h.cfg.Levels)
+	limit := h.cost(c.starts[0], c.level)
 	limit += math.Abs(limit) / near
-	h.sortAt(c.starts, h.cfg.Levels)
+	h.sortAt(c.starts, c.level)
 	c.walks = []walk{}
 	for range walkers {
 		open := slices.DeleteFunc(slices.Clone(c.starts), func(o candidate) bool {
-			return !h.right(o, h.cfg.Levels) || h.cost(o, h.cfg.Levels) > limit || h.started[*h.viewOf.At(int(o))]
+			return !h.right(o, c.level) || h.cost(o, c.level) > limit || h.started[*h.viewOf.At(int(o))]
 		})
 		if len(open) == 0 {
 			return
@@ -230,7 +243,7 @@ func (h *halving) step(w *walk) candidate {
 			n++
 		}
 		h.code.KickAmong(ords, w.free, n)
-		if c, ok := h.complete(ords, from, w.at); ok && !h.alike(c, w.at) {
+		if c, ok := h.complete(ords, from, w.at); ok && c != w.at && (h.climb.level < h.cfg.Levels || !h.alike(c, w.at)) {
 			return c
 		}
 	}
@@ -246,7 +259,7 @@ func (h *halving) arrived() {
 			c.found = append(c.found, w.least)
 		}
 	}
-	h.sortAt(c.found, h.cfg.Levels)
+	h.sortAt(c.found, c.level)
 	c.found = c.found[:min(settled, len(c.found))]
 }
 
@@ -273,11 +286,11 @@ func (h *halving) settle() bool {
 			h.group = append(h.group, c)
 		}
 	}
-	h.stage, h.level = settling, h.cfg.Levels-1
+	h.stage, h.level = settling, h.cfg.Levels
 	h.stale, h.before = -1, h.best
 	h.settlers, h.bred = nil, 0
 	if len(h.blind) == 0 || h.cfg.Levels == 1 {
-		h.stage = narrowing
+		h.stage, h.level = narrowing, h.cfg.Levels-1
 	}
 	return true
 }
@@ -285,6 +298,10 @@ func (h *halving) settle() bool {
 // breed adjusts the blind parameters to what the climb has found, at the next dearer fidelity: each generation is the group, and comes
 // from the best points of all before. It returns false after the last one; the group then is the best of all.
 func (h *halving) breed() bool {
+	if h.level == h.cfg.Levels { // where the climb has not asked for the cheapest score
+		h.level--
+		return true
+	}
 	for _, c := range h.group {
 		if h.right(c, h.level) {
 			h.settlers = append(h.settlers, c)

@@ -85,7 +85,7 @@ func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.S
 	rng := rand.New(rand.NewPCG(seed, 0x68616c76))
 	h := &halving{
 		space: s, inner: inner, cfg: c, rng: rng, code: code.New(s, seed, rng, nil, nil), points: search.NewPoints(s),
-		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1), record: math.Inf(1), started: map[int32]bool{},
+		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1), record: math.Inf(1), promise: math.Inf(1), started: map[int32]bool{},
 	}
 	h.seen = search.NewIndex(func(x *search.Index, v int) uint64 { return x.Hash(h.sight(&h.other, h.views.At(v).first)) })
 	for i, p := range s.Parameters() {
@@ -155,6 +155,7 @@ type halving struct {
 	settlers []candidate // of an island, which have not failed at the fidelity next to the cheapest, the least first
 	bred     int         // generations of these
 	record   float64
+	promise  float64 // the least cheapest score of those that come with a bound
 }
 
 type stage int
@@ -266,7 +267,7 @@ func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 		if h.level == h.cfg.Levels {
 			v.status, v.cost, v.number, v.bound = o.Status, cost, int32(trials[i].Number), math.Inf(-1)
 			if bound, ok := o.Metric(space.MetricBound); ok {
-				v.bound = bound
+				v.bound, h.promise = bound, min(h.promise, cost)
 			}
 			if o.Status == space.OK {
 				h.waiting = append(h.waiting, *h.viewOf.At(int(c)))
