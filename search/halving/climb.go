@@ -12,8 +12,8 @@ const (
 	perCycle = 2   // climbs of a cycle
 	perScout = 24  // points of a long climb for each one that is scouted in the same cycle
 	short    = 2   // the first climbs, each half as long as the one after it
-	misses   = 20  // the cheapest score misleads where its least is off by one in so many
-	dearer   = 4   // so many times fewer are the steps of a climb at the next dearer fidelity
+	misses   = 40  // the cheapest score misleads where that of the best point is too low by more than one in so many
+	dearer   = 2   // so many times fewer are the steps of a climb that does without it
 	near     = 50  // a walk begins where the cheapest score is worse than that of a best point by one in so many at the most
 	kicked   = 8   // starts near one of the best points
 	kicks    = 4   // parameters in which each of these differs from it
@@ -27,12 +27,10 @@ const (
 	breeders = 12  // points that these come from
 )
 
-// climb is a few walks in the cheapest score, by simulated annealing: from one of the best points, from such a point with a few
-// parameters changed, or with one word or truth value changed. What the walks find is refined on islands: among its own
+// climb is a few walks in the cheapest score, or in the next dearer one, by simulated annealing: from one of the best points, from such a
+// point with a few parameters changed, or with one word or truth value changed. What the walks find is refined on islands: among its own
 // neighbours, and not against the best of all, whose other parameters have been adjusted to each other for longer.
 type climb struct {
-	level  int         // the fidelity of its scores
-	sees   []int       // the parameters that affect these
 	starts []candidate // where walks may begin
 	walks  []walk
 	steps  int         // that are proposed at most
@@ -63,10 +61,9 @@ func (h *halving) begin() bool {
 	h.climbed++
 	parent := h.point(h.elite[h.climbs%len(h.elite)])
 	from := parent.Ordinals()
-	h.climb = climb{level: h.cfg.Levels, sees: h.sighted, steps: perScout * h.cfg.Scouts >> max(0, short-h.climbs)}
-	if h.misled() {
-		h.climb.level, h.climb.steps = h.cfg.Levels-1, h.climb.steps/dearer
-		h.climb.sees = slices.Sorted(slices.Values(slices.Concat(h.sighted, h.blind)))
+	h.climb = climb{steps: perScout * h.cfg.Scouts >> max(0, short-h.climbs)}
+	if h.mistrust() {
+		h.climb.steps /= dearer
 	}
 	h.climbs++
 	h.climb.starts = []candidate{h.candidate(parent)}
@@ -90,13 +87,21 @@ func (h *halving) begin() bool {
 		h.code.KickAmong(ords, h.sighted, kicks)
 		add(ords)
 	}
-	h.stage, h.group, h.level = climbing, h.climb.starts, h.climb.level
+	h.stage, h.group, h.level = climbing, h.climb.starts, h.climbLevel
 	return true
 }
 
-// misled says whether the cheapest score misses what matters: it comes with a lower bound, so it is about what the full score should
-// be, and yet it promises far more than any full score.
-func (h *halving) misled() bool { return h.cfg.Levels > 1 && h.record-h.promise > math.Abs(h.promise)/misses }
+// mistrust says whether climbs do without the cheapest score. That begins where it comes with a lower bound, so that it is about what
+// the full score should be, and yet is far below that of the best point. It does not end: a good point that was found without the
+// cheapest score is no reason to trust it again.
+func (h *halving) mistrust() bool {
+	v := h.viewAt(h.elite[0])
+	if h.cfg.Levels > 1 && !math.IsInf(v.bound, -1) && h.record-v.cost > math.Abs(v.cost)/misses {
+		h.climbLevel = h.cfg.Levels - 1
+		h.climbSees = slices.Sorted(slices.Values(slices.Concat(h.sighted, h.blind)))
+	}
+	return h.climbLevel < h.cfg.Levels
+}
 
 // climbOn takes what was scored into account and makes the next steps of the walks the group. It returns false where the climb has
 // ended.
@@ -105,7 +110,7 @@ func (h *halving) climbOn() bool {
 	switch {
 	case c.walks == nil:
 		h.depart()
-	case h.level == c.level:
+	case h.level == h.climbLevel:
 		if h.group = h.arrivals(); len(h.group) > 0 {
 			h.level--
 			return true
@@ -127,7 +132,7 @@ func (h *halving) climbOn() bool {
 			c.group = append(c.group, w.next)
 		}
 	}
-	h.group, h.level = c.group, c.level
+	h.group, h.level = c.group, h.climbLevel
 	c.asked += len(h.group)
 	return len(h.group) > 0
 }
@@ -136,7 +141,7 @@ func (h *halving) climbOn() bool {
 // fail at the next dearer fidelity. What they cost there is of no account, as the blind parameters suit another point.
 func (h *halving) arrivals() []candidate {
 	var out []candidate
-	level := h.climb.level
+	level := h.climbLevel
 	for i := range h.climb.walks {
 		w := &h.climb.walks[i]
 		o := w.next
@@ -171,8 +176,8 @@ func (h *halving) try(w *walk) {
 	o := w.next
 	w.next = -1
 	from, to := h.point(w.least), h.point(o)
-	stands := h.right(o, h.climb.level-1)
-	for _, i := range h.climb.sees {
+	stands := h.right(o, h.climbLevel-1)
+	for _, i := range h.climbSees {
 		switch {
 		case from.Ordinal(i) == to.Ordinal(i):
 		case stands:
@@ -191,7 +196,7 @@ func (h *halving) try(w *walk) {
 // release lists the parameters that the steps of a walk may change.
 func (h *halving) release(w *walk) {
 	w.free = w.free[:0]
-	for _, i := range h.climb.sees {
+	for _, i := range h.climbSees {
 		if w.blame[i] < blamed {
 			w.free = append(w.free, i)
 		}
@@ -202,13 +207,13 @@ func (h *halving) release(w *walk) {
 // and so on, but never where one has begun before.
 func (h *halving) depart() {
 	c := &h.climb
-	limit := h.cost(c.starts[0], c.level)
+	limit := h.cost(c.starts[0], h.climbLevel)
 	limit += math.Abs(limit) / near
-	h.sortAt(c.starts, c.level)
+	h.sortAt(c.starts, h.climbLevel)
 	c.walks = []walk{}
 	for range walkers {
 		open := slices.DeleteFunc(slices.Clone(c.starts), func(o candidate) bool {
-			return !h.right(o, c.level) || h.cost(o, c.level) > limit || h.started[*h.viewOf.At(int(o))]
+			return !h.right(o, h.climbLevel) || h.cost(o, h.climbLevel) > limit || h.started[*h.viewOf.At(int(o))]
 		})
 		if len(open) == 0 {
 			return
@@ -243,7 +248,7 @@ func (h *halving) step(w *walk) candidate {
 			n++
 		}
 		h.code.KickAmong(ords, w.free, n)
-		if c, ok := h.complete(ords, from, w.at); ok && c != w.at && (h.climb.level < h.cfg.Levels || !h.alike(c, w.at)) {
+		if c, ok := h.complete(ords, from, w.at); ok && c != w.at && (h.climbLevel < h.cfg.Levels || !h.alike(c, w.at)) {
 			return c
 		}
 	}
@@ -259,7 +264,7 @@ func (h *halving) arrived() {
 			c.found = append(c.found, w.least)
 		}
 	}
-	h.sortAt(c.found, c.level)
+	h.sortAt(c.found, h.climbLevel)
 	c.found = c.found[:min(settled, len(c.found))]
 }
 
@@ -286,11 +291,11 @@ func (h *halving) settle() bool {
 			h.group = append(h.group, c)
 		}
 	}
-	h.stage, h.level = settling, h.cfg.Levels
+	h.stage, h.level = settling, h.cfg.Levels-1
 	h.stale, h.before = -1, h.best
 	h.settlers, h.bred = nil, 0
 	if len(h.blind) == 0 || h.cfg.Levels == 1 {
-		h.stage, h.level = narrowing, h.cfg.Levels-1
+		h.stage = narrowing
 	}
 	return true
 }
@@ -298,10 +303,6 @@ func (h *halving) settle() bool {
 // breed adjusts the blind parameters to what the climb has found, at the next dearer fidelity: each generation is the group, and comes
 // from the best points of all before. It returns false after the last one; the group then is the best of all.
 func (h *halving) breed() bool {
-	if h.level == h.cfg.Levels { // where the climb has not asked for the cheapest score
-		h.level--
-		return true
-	}
 	for _, c := range h.group {
 		if h.right(c, h.level) {
 			h.settlers = append(h.settlers, c)

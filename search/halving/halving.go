@@ -13,6 +13,8 @@
 //     annealing from near the best full scores. They avoid what fails at the next dearer fidelity. What they find, where it may be
 //     better than the best, is refined on an island of its own: what is there does not have to compete with the best of all until it
 //     has been refined for as long. An island first adjusts the parameters to which the cheapest score is blind.
+//     Where the cheapest score comes with a lower bound and is far below the full one at the best point, walks go by the scores of the
+//     next dearer fidelity.
 //
 // The first cycle is short, and each is longer than the one before, up to a limit. Before the first cycle a few points
 // are scored fully, so that even the shortest run has a result.
@@ -85,7 +87,7 @@ func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.S
 	rng := rand.New(rand.NewPCG(seed, 0x68616c76))
 	h := &halving{
 		space: s, inner: inner, cfg: c, rng: rng, code: code.New(s, seed, rng, nil, nil), points: search.NewPoints(s),
-		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1), record: math.Inf(1), promise: math.Inf(1), started: map[int32]bool{},
+		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1), record: math.Inf(1), started: map[int32]bool{},
 	}
 	h.seen = search.NewIndex(func(x *search.Index, v int) uint64 { return x.Hash(h.sight(&h.other, h.views.At(v).first)) })
 	for i, p := range s.Parameters() {
@@ -99,6 +101,7 @@ func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.S
 		return nil, fmt.Errorf("halving: blind is %v: want different parameters of the space", c.Blind)
 	}
 	h.mask = s.PackedMask(h.sighted)
+	h.climbLevel, h.climbSees = c.Levels, h.sighted
 	return h, nil
 }
 
@@ -155,7 +158,9 @@ type halving struct {
 	settlers []candidate // of an island, which have not failed at the fidelity next to the cheapest, the least first
 	bred     int         // generations of these
 	record   float64
-	promise  float64 // the least cheapest score of those that come with a bound
+	// climbLevel is the fidelity of the scores that climbs go by, and climbSees are the parameters that affect these.
+	climbLevel int
+	climbSees  []int
 }
 
 type stage int
@@ -267,7 +272,7 @@ func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 		if h.level == h.cfg.Levels {
 			v.status, v.cost, v.number, v.bound = o.Status, cost, int32(trials[i].Number), math.Inf(-1)
 			if bound, ok := o.Metric(space.MetricBound); ok {
-				v.bound, h.promise = bound, min(h.promise, cost)
+				v.bound = bound
 			}
 			if o.Status == space.OK {
 				h.waiting = append(h.waiting, *h.viewOf.At(int(c)))
