@@ -12,6 +12,8 @@ const (
 	perCycle = 2   // climbs of a cycle
 	perScout = 24  // points of a long climb for each one that is scouted in the same cycle
 	short    = 2   // the first climbs, each half as long as the one after it
+	misses   = 40  // the cheapest score misleads where that of the best point is too low by more than one in so many
+	dearer   = 2   // so many times fewer are the steps of a climb that does without it
 	near     = 50  // a walk begins where the cheapest score is worse than that of a best point by one in so many at the most
 	kicked   = 8   // starts near one of the best points
 	kicks    = 4   // parameters in which each of these differs from it
@@ -25,8 +27,8 @@ const (
 	breeders = 12  // points that these come from
 )
 
-// climb is a few walks in the cheapest score, by simulated annealing: from one of the best points, from such a point with a few
-// parameters changed, or with one word or truth value changed. What the walks find is refined on islands: among its own
+// climb is a few walks in the cheapest score, or in the next dearer one, by simulated annealing: from one of the best points, from such a
+// point with a few parameters changed, or with one word or truth value changed. What the walks find is refined on islands: among its own
 // neighbours, and not against the best of all, whose other parameters have been adjusted to each other for longer.
 type climb struct {
 	starts []candidate // where walks may begin
@@ -45,7 +47,7 @@ type walk struct {
 	// blame counts, for each parameter, the failures in a row in which it differed from the least point. The cheapest score does not
 	// see what a point may fail for, so a walk would come back to such values again and again.
 	blame []int
-	free  []int // the sighted parameters that are not blamed so often: a step changes these
+	free  []int // the parameters that are not blamed so often: a step changes these
 	// values are ordinals for every parameter, also the inactive ones: the last where it had one, else a random one. So where a step
 	// makes parameters active, they do not begin at their defaults, which suit no good point.
 	values []int
@@ -60,6 +62,9 @@ func (h *halving) begin() bool {
 	parent := h.point(h.elite[h.climbs%len(h.elite)])
 	from := parent.Ordinals()
 	h.climb = climb{steps: perScout * h.cfg.Scouts >> max(0, short-h.climbs)}
+	if h.mistrust() {
+		h.climb.steps /= dearer
+	}
 	h.climbs++
 	h.climb.starts = []candidate{h.candidate(parent)}
 	add := func(ords []int) {
@@ -82,8 +87,20 @@ func (h *halving) begin() bool {
 		h.code.KickAmong(ords, h.sighted, kicks)
 		add(ords)
 	}
-	h.stage, h.group, h.level = climbing, h.climb.starts, h.cfg.Levels
+	h.stage, h.group, h.level = climbing, h.climb.starts, h.climbLevel
 	return true
+}
+
+// mistrust says whether climbs do without the cheapest score. That begins where it comes with a lower bound, so that it is about what
+// the full score should be, and yet is far below that of the best point. It does not end: a good point that was found without the
+// cheapest score is no reason to trust it again.
+func (h *halving) mistrust() bool {
+	v := h.viewAt(h.elite[0])
+	if h.cfg.Levels > 1 && !math.IsInf(v.bound, -1) && h.record-v.cost > math.Abs(v.cost)/misses {
+		h.climbLevel = h.cfg.Levels - 1
+		h.climbSees = slices.Sorted(slices.Values(slices.Concat(h.sighted, h.blind)))
+	}
+	return h.climbLevel < h.cfg.Levels
 }
 
 // climbOn takes what was scored into account and makes the next steps of the walks the group. It returns false where the climb has
@@ -93,7 +110,7 @@ func (h *halving) climbOn() bool {
 	switch {
 	case c.walks == nil:
 		h.depart()
-	case h.level == h.cfg.Levels:
+	case h.level == h.climbLevel:
 		if h.group = h.arrivals(); len(h.group) > 0 {
 			h.level--
 			return true
@@ -115,7 +132,7 @@ func (h *halving) climbOn() bool {
 			c.group = append(c.group, w.next)
 		}
 	}
-	h.group, h.level = c.group, h.cfg.Levels
+	h.group, h.level = c.group, h.climbLevel
 	c.asked += len(h.group)
 	return len(h.group) > 0
 }
@@ -124,15 +141,16 @@ func (h *halving) climbOn() bool {
 // fail at the next dearer fidelity. What they cost there is of no account, as the blind parameters suit another point.
 func (h *halving) arrivals() []candidate {
 	var out []candidate
+	level := h.climbLevel
 	for i := range h.climb.walks {
 		w := &h.climb.walks[i]
 		o := w.next
 		w.next = -1
 		switch {
-		case o < 0 || !h.right(o, h.cfg.Levels) || !h.accepts(h.cost(w.at, h.cfg.Levels), h.cost(o, h.cfg.Levels)):
-		case h.cost(o, h.cfg.Levels) >= h.cost(w.least, h.cfg.Levels):
+		case o < 0 || !h.right(o, level) || !h.accepts(h.cost(w.at, level), h.cost(o, level)):
+		case h.cost(o, level) >= h.cost(w.least, level):
 			w.at = o
-		case h.cfg.Levels == 1:
+		case level == 1:
 			w.at, w.least = o, o
 		default:
 			w.next = o
@@ -158,8 +176,8 @@ func (h *halving) try(w *walk) {
 	o := w.next
 	w.next = -1
 	from, to := h.point(w.least), h.point(o)
-	stands := h.right(o, h.cfg.Levels-1)
-	for _, i := range h.sighted {
+	stands := h.right(o, h.climbLevel-1)
+	for _, i := range h.climbSees {
 		switch {
 		case from.Ordinal(i) == to.Ordinal(i):
 		case stands:
@@ -178,7 +196,7 @@ func (h *halving) try(w *walk) {
 // release lists the parameters that the steps of a walk may change.
 func (h *halving) release(w *walk) {
 	w.free = w.free[:0]
-	for _, i := range h.sighted {
+	for _, i := range h.climbSees {
 		if w.blame[i] < blamed {
 			w.free = append(w.free, i)
 		}
@@ -189,13 +207,13 @@ func (h *halving) release(w *walk) {
 // and so on, but never where one has begun before.
 func (h *halving) depart() {
 	c := &h.climb
-	limit := h.cost(c.starts[0], h.cfg.Levels)
+	limit := h.cost(c.starts[0], h.climbLevel)
 	limit += math.Abs(limit) / near
-	h.sortAt(c.starts, h.cfg.Levels)
+	h.sortAt(c.starts, h.climbLevel)
 	c.walks = []walk{}
 	for range walkers {
 		open := slices.DeleteFunc(slices.Clone(c.starts), func(o candidate) bool {
-			return !h.right(o, h.cfg.Levels) || h.cost(o, h.cfg.Levels) > limit || h.started[*h.viewOf.At(int(o))]
+			return !h.right(o, h.climbLevel) || h.cost(o, h.climbLevel) > limit || h.started[*h.viewOf.At(int(o))]
 		})
 		if len(open) == 0 {
 			return
@@ -230,7 +248,7 @@ func (h *halving) step(w *walk) candidate {
 			n++
 		}
 		h.code.KickAmong(ords, w.free, n)
-		if c, ok := h.complete(ords, from, w.at); ok && !h.alike(c, w.at) {
+		if c, ok := h.complete(ords, from, w.at); ok && c != w.at && (h.climbLevel < h.cfg.Levels || !h.alike(c, w.at)) {
 			return c
 		}
 	}
@@ -246,7 +264,7 @@ func (h *halving) arrived() {
 			c.found = append(c.found, w.least)
 		}
 	}
-	h.sortAt(c.found, h.cfg.Levels)
+	h.sortAt(c.found, h.climbLevel)
 	c.found = c.found[:min(settled, len(c.found))]
 }
 

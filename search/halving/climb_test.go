@@ -64,6 +64,45 @@ func TestClimb(t *testing.T) {
 	}
 }
 
+// TestMisled: where the cheapest score is far below what the best points cost, climbs go by the next dearer one, and find the best there
+// is in all parameters. As long as it comes with no bound, or is about right, they go by it.
+func TestMisled(t *testing.T) {
+	for _, c := range []struct {
+		promise float64 // what the cheapest score is below the others
+		bound   bool
+		want    int
+	}{{200, true, 1}, {200, false, 2}, {5, true, 2}} {
+		s, cost := switched(t)
+		strategy, err := New(s, 1, random.New(s, 1), Config{Levels: 2, Scouts: 64, Blind: []string{"seed"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev := search.EvaluatorFunc(func(_ context.Context, t space.Trial) (space.Outcome, error) {
+			o := space.Outcome{Status: space.OK, Cost: cost(t.Point, t.Fidelity), Fidelity: t.Fidelity}
+			if t.Fidelity == 2 {
+				// It sees nothing of the numbers where it promises much.
+				if o.Cost -= c.promise; c.promise > 100 {
+					o.Cost = 1000 - c.promise
+				}
+				if c.bound {
+					o.Metrics = []space.Metric{{Name: space.MetricBound, Value: o.Cost}}
+				}
+			}
+			return o, nil
+		})
+		r, err := search.Run(t.Context(), strategy, ev, search.Settings{Budget: search.Budget{Evaluations: 4000}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strategy.(*halving).climbLevel; got != c.want {
+			t.Errorf("promise %v, bound %v: climbs go by fidelity %d, want %d", c.promise, c.bound, got, c.want)
+		}
+		if got := r.Best.Outcome.Cost; c.bound && got > 990 {
+			t.Errorf("promise %v: 4000 evaluations reach %v at %v, want 990", c.promise, got, r.Best.Trial.Point)
+		}
+	}
+}
+
 // TestDepart: walks begin at the best points or near them, as often as their ranks say, and nowhere twice.
 func TestDepart(t *testing.T) {
 	h, at := made(t, Config{Levels: 2})

@@ -13,6 +13,8 @@
 //     annealing from near the best full scores. They avoid what fails at the next dearer fidelity. What they find, where it may be
 //     better than the best, is refined on an island of its own: what is there does not have to compete with the best of all until it
 //     has been refined for as long. An island first adjusts the parameters to which the cheapest score is blind.
+//     Where the cheapest score comes with a lower bound and is far below the full one at the best point, walks go by the scores of the
+//     next dearer fidelity.
 //
 // The first cycle is short, and each is longer than the one before, up to a limit. Before the first cycle a few points
 // are scored fully, so that even the shortest run has a result.
@@ -99,6 +101,7 @@ func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.S
 		return nil, fmt.Errorf("halving: blind is %v: want different parameters of the space", c.Blind)
 	}
 	h.mask = s.PackedMask(h.sighted)
+	h.climbLevel, h.climbSees = c.Levels, h.sighted
 	return h, nil
 }
 
@@ -155,6 +158,9 @@ type halving struct {
 	settlers []candidate // of an island, which have not failed at the fidelity next to the cheapest, the least first
 	bred     int         // generations of these
 	record   float64
+	// climbLevel is the fidelity of the scores that climbs go by, and climbSees are the parameters that affect these.
+	climbLevel int
+	climbSees  []int
 }
 
 type stage int
