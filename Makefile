@@ -122,7 +122,7 @@ fmt:
 
 # Rewrites what tests compare with files: the golden files, the lists and the schemas in docs, and the list of imports in ARCHITECTURE.md.
 generate:
-	$(GO) test . ./results/report ./kernels/treehash/internal/scalar ./kernels/gemm ./kernels/gemmi8 ./kernels/gemm16 ./kernels/qgemm ./kernels/elementwise ./kernels/rowwise ./kernels/attention ./kernels/user ./results/library ./search/strategies \
+	$(GO) test . ./results/report ./kernels/treehash ./kernels/treehash/internal/scalar ./kernels/gemm ./kernels/gemmi8 ./kernels/gemm16 ./kernels/qgemm ./kernels/elementwise ./kernels/rowwise ./kernels/attention ./kernels/user ./results/library ./search/strategies \
 		-run 'Architecture|Docs|Golden|Schema|Text|Traces' -update
 
 bench:

@@ -244,7 +244,7 @@ var ErrNoValid = schedule.ErrNoValid
 type StaleError = schedule.StaleError
 
 // Export writes a run in one of Formats. It starts no compiler and no process: where the schedule would have to be made again by
-// starting one, the error is a *StaleError. See package schedule.
+// starting one, the error is a *StaleError, and schedule.Exporter can do it.
 //
 // Each of observe is told how many outcomes are written, and about how many there are, in formats that list them.
 func Export(ctx context.Context, table kernels.Table, dir, format string, w io.Writer, observe ...func(done, total int)) error {
@@ -253,27 +253,6 @@ func Export(ctx context.Context, table kernels.Table, dir, format string, w io.W
 			tell(done, total)
 		}
 	}}.Export(ctx, dir, format, w)
-}
-
-// ExportMeasured is Export, except that it may build, run and measure the best candidates again where it must. Each of observe is
-// told how far that measurement is.
-func ExportMeasured(ctx context.Context, table kernels.Table, dir, format string, w io.Writer, observe ...func(kernels.ContestProgress)) error {
-	return schedule.Exporter{Table: table, ToolVersion: Version(), Measure: true, Progress: tellAll(observe)}.Export(ctx, dir, format, w)
-}
-
-// ExportFiles returns the schedule of a run with its files, by name. It fails as Export does, or where measure is set as
-// ExportMeasured does. Each of observe is told how far the measurement is.
-func ExportFiles(ctx context.Context, table kernels.Table, dir string, measure bool, observe ...func(kernels.ContestProgress)) (*results.Schedule, map[string][]byte, error) {
-	return schedule.Exporter{Table: table, ToolVersion: Version(), Measure: measure, Progress: tellAll(observe)}.Files(ctx, dir)
-}
-
-// tellAll tells several functions how far a measurement is.
-func tellAll(observe []func(kernels.ContestProgress)) func(kernels.ContestProgress) {
-	return func(p kernels.ContestProgress) {
-		for _, tell := range observe {
-			tell(p)
-		}
-	}
 }
 
 // Verification is the result of checking a schedule again.

@@ -69,6 +69,9 @@ type Traits struct {
 	// Passes, which is set where Explain is. Where a pass breaks the program, the error names the pass.
 	Explain func(ctx context.Context, w io.Writer, p space.Point, pass string) error
 
+	// Brief makes scores take little time from now on, for a first look: they have few samples. It is set where scores can be so.
+	Brief func()
+
 	// Compare is set where scores are measured. Measuring candidates side by side distinguishes them better than scores from
 	// different moments.
 	Compare CompareFunc

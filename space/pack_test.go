@@ -68,3 +68,21 @@ func TestPackedPointsReadBack(t *testing.T) {
 		}
 	})
 }
+
+// TestPackedOverNineBytes: an ordinal of 63 bits that does not begin with a byte is spread over nine bytes.
+func TestPackedOverNineBytes(t *testing.T) {
+	const values = math.MaxInt/2 + 1
+	s, err := New("x", []Parameter{Bool("a"), Bool("b"), Range("c", 0, values-1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []int{0, 1, values / 2, values - 1} {
+		p, err := s.FromOrdinals([]int{1, 0, c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q := s.Unpack(p.AppendPacked(nil)); !q.Equal(p) {
+			t.Errorf("%s reads back as %s", p, q)
+		}
+	}
+}

@@ -360,6 +360,22 @@ func TestDefaultFallsBack(t *testing.T) {
 	}
 }
 
+// TestConditionOfInactive: a condition is not true where a parameter that it reads is inactive, even if it is true for every value of that.
+func TestConditionOfInactive(t *testing.T) {
+	s, err := New("x", []Parameter{Bool("a"), Range("b", 1, 2), Ints("c", 5, 6).If("a"), Bool("d").If("b < c")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := s.Len(); n != 2+2*2*2 {
+		t.Errorf("%d points", n)
+	}
+	for i := range uint64(2) {
+		if p := s.At(i); p.Key() != fmt.Sprintf("a=false b=%d", i+1) {
+			t.Errorf("point %d is %s", i, p.Key())
+		}
+	}
+}
+
 func TestNewlyActiveParametersFit(t *testing.T) {
 	s, err := New("x", []Parameter{
 		Bool("on"), Range("a", 0, 9).If("on").WithDefault(2), Range("b", 0, 9).If("on"), Range("c", 0, 3),

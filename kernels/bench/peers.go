@@ -179,8 +179,8 @@ func (b Peers) Measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 		return r, err
 	}
 	// The costs are those of the comparison. The score says what a call does, from which the rates follow, and needs few samples for that.
-	if p, ok := s.Problem.(interface{ Brief() }); ok {
-		p.Brief()
+	if brief := s.Problem.Traits().Brief; brief != nil {
+		brief()
 	}
 	compare := s.Compare()
 	if compare == nil {

@@ -168,13 +168,7 @@ func (g *Spec) operandBytes() int64 {
 	return size(g.inputs)*m*k + size(g.weights)*n*k + 4*m*n
 }
 
-// Few rows of A find B in memory, because the rest of a model has gone through the caches since it was there last.
-const (
-	fewRows   = 32
-	coldBytes = 1 << 20
-)
-
 // cold reports whether times are taken with the operands, of so many bytes, in memory.
 func (g *Spec) cold(bytes int64) bool {
-	return cgen.Cold(g.cache, bytes > g.machine.Cache || g.m <= fewRows && bytes > coldBytes)
+	return cgen.ColdProduct(g.cache, g.m, bytes, g.machine.Cache)
 }

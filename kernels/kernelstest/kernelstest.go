@@ -137,8 +137,8 @@ func (s suite) sample(t *testing.T) []space.Point {
 // points: every point is right, or cannot be built and says why. A generator may refuse a point, but must not generate a wrong
 // program.
 func (s suite) points(t *testing.T) {
-	if b, ok := s.problem.(interface{ Brief() }); ok {
-		b.Brief() // the presets had their whole score
+	if brief := s.problem.Traits().Brief; brief != nil {
+		brief() // the presets had their whole score
 	}
 	for i, p := range s.sample(t) {
 		out := s.evaluate(t, p)

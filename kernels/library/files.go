@@ -3,10 +3,10 @@ package library
 import (
 	"bytes"
 	"embed"
-	"strings"
 	"sync"
 	"text/template"
 
+	"tune/internal/plain"
 	"tune/kernels/native"
 )
 
@@ -16,9 +16,9 @@ var templateFiles embed.FS
 // templates are the files of a library, parsed when the first is written. The text of users goes through comment, line or string.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"comment": func(text string) string { return strings.ReplaceAll(oneLine(text), "*/", "* /") },
-		"line":    oneLine,
-		"string":  quote,
+		"comment": plain.CComment,
+		"line":    plain.CLine,
+		"string":  plain.CString,
 		"plural": func(n int, word string) string {
 			if n == 1 {
 				return word
@@ -27,23 +27,6 @@ var templates = sync.OnceValue(func() *template.Template {
 		},
 	}).ParseFS(templateFiles, "files/*.tmpl"))
 })
-
-// oneLine returns a text without line breaks and other control characters, which would end a comment of make. A backslash at the end
-// would continue it.
-func oneLine(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, text)
-	return strings.TrimRight(text, `\ `)
-}
-
-// quote returns a text as a string of C.
-func quote(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `??`, `?\?`).Replace(oneLine(text)) + `"`
-}
 
 // Files returns the files of the library, by their paths with slashes.
 func (l Library) Files() (map[string][]byte, error) {

@@ -143,6 +143,7 @@ func (p *Problem) Presets() []kernels.Preset { return p.spec.Presets() }
 func (p *Problem) Traits() kernels.Traits {
 	t := kernels.Traits{
 		Launches: true, Lacks: worker.Lacks, Threads: p.threads, Load: p.Load, Compare: p.Compare, MostFinalists: p.most, Measures: p.measures,
+		Brief: p.Brief,
 	}
 	if p.peers != nil {
 		t.Peers = func(names []string) ([]kernels.Peer, error) { return p.peers(p, names) }

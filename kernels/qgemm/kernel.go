@@ -224,14 +224,7 @@ func (g *Spec) Work() native.Work {
 // faults of a clock.
 const coreRoof = 10e12
 
-// Few rows of activations find their weights in memory, because the rest of a model has gone through the caches since they were
-// there last.
-const (
-	fewRows   = 32
-	coldBytes = 1 << 20
-)
-
 // cold reports whether times are taken with the operands, of so many bytes, in memory.
 func (g *Spec) cold(bytes int64) bool {
-	return cgen.Cold(g.cache, bytes > g.machine.Cache || g.m <= fewRows && bytes > coldBytes)
+	return cgen.ColdProduct(g.cache, g.m, bytes, g.machine.Cache)
 }

@@ -202,7 +202,7 @@ func (g *Spec) tileStart() map[string]any {
 	if block := min(cgen.TileBlock(g.k), mostRows); g.m > block {
 		values["mc"] = block
 	}
-	if g.m <= fewRows {
+	if g.m <= cgen.FewRows {
 		values["ahead"] = 1024 // the weights come from memory
 	}
 	if g.weights.Whole {

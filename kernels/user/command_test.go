@@ -91,8 +91,8 @@ func problem(t *testing.T, k *Kernel, shape string) kernels.Problem {
 // brief makes the scores of a problem brief from now on, where it has such. Then few timed calls are verified, so that what is wrong in some of
 // them only may not be found.
 func brief(p kernels.Problem) kernels.Problem {
-	if b, ok := p.(interface{ Brief() }); ok {
-		b.Brief()
+	if brief := p.Traits().Brief; brief != nil {
+		brief()
 	}
 	return p
 }

@@ -19,7 +19,6 @@ import (
 type VerifyOptions struct {
 	Dir string
 	Kernels
-	Version string   // of tune
 	Seeds   []uint64 // of the inputs of the checks
 	Observe func(Progress)
 }

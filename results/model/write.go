@@ -16,6 +16,7 @@ import (
 	"text/template"
 
 	"tune/internal/files"
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/model"
 	"tune/kernels/native"
@@ -27,24 +28,11 @@ var templateFiles embed.FS
 // templates are the files of a library, parsed when the first is written. The text of users goes through comment, line or string.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"comment": func(text string) string { return strings.ReplaceAll(oneLine(text), "*/", "* /") },
-		"line":    oneLine,
-		"string": func(text string) string {
-			return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `??`, `?\?`).Replace(oneLine(text)) + `"`
-		},
+		"comment": plain.CComment,
+		"line":    plain.CLine,
+		"string":  plain.CString,
 	}).ParseFS(templateFiles, "files/*.tmpl"))
 })
-
-// oneLine returns a text without line breaks and other control characters. A backslash at the end would continue a line.
-func oneLine(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, text)
-	return strings.TrimRight(text, `\ `)
-}
 
 // roles are those that the program of a step knows, in the order in which it lists them.
 var roles = []string{

@@ -146,7 +146,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-func TestReport(t *testing.T) {
+func TestReportGolden(t *testing.T) {
 	testdata, err := filepath.Abs("testdata")
 	if err != nil {
 		t.Fatal(err)

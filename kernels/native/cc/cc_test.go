@@ -379,8 +379,9 @@ func TestShared(t *testing.T) {
 	tc := toolchain(t)
 	text := "#include <immintrin.h>\n" + numbered(7)
 	impatient, cancel := context.WithCancel(t.Context())
+	const callers = 8
 	var wg sync.WaitGroup
-	for i := range 8 {
+	for i := range callers {
 		wg.Go(func() {
 			ctx := t.Context()
 			if i == 0 {
@@ -392,7 +393,20 @@ func TestShared(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(20 * time.Millisecond)
+	together := func() bool {
+		tc.mu.Lock()
+		defer tc.mu.Unlock()
+		for _, f := range tc.flights {
+			return f.waiting == callers
+		}
+		return false
+	}
+	for range 10000 {
+		if together() || tc.Stats().Compiled > 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	cancel()
 	wg.Wait()
 	if s := tc.Stats(); s.Compiled != 1 {

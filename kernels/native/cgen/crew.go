@@ -49,6 +49,18 @@ func Fields() []kernels.Field {
 // cache; auto is the answer for the value "auto".
 func Cold(word string, auto bool) bool { return word == cacheCold || word == cacheAuto && auto }
 
+// Up to FewRows rows of activations find their weights in memory, because the rest of a model has gone through the caches since they
+// were there last. coldBytes is the size of the operands above which that is assumed.
+const (
+	FewRows   = 32
+	coldBytes = 1 << 20
+)
+
+// ColdProduct is Cold for a product of m rows by weights. Its operands have so many bytes together; cache is that of the machine.
+func ColdProduct(word string, m int, bytes, cache int64) bool {
+	return Cold(word, bytes > cache || m <= FewRows && bytes > coldBytes)
+}
+
 // Blocks returns the values of a parameter that cuts a dimension into blocks: 0, for no blocking, and those sizes that are below the
 // whole.
 func Blocks(whole int, sizes ...int) []int {

@@ -1,9 +1,6 @@
 package worker
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Command is a program to run under a supervisor. It has limits, and neither the program nor anything that it starts outlives
 // tune or the call of Run. Unlike a candidate in a worker it may start processes.
@@ -32,25 +29,4 @@ type Result struct {
 	Cause          string        // a known cause of a failure, such as a lack of memory; or ""
 	Wall           time.Duration // from before its start to after its end
 	CPU            time.Duration // of all its processes that were waited for
-}
-
-// Err returns nil where the command exited with status 0, and otherwise an error that says how it failed, with the last line that
-// it printed.
-func (r Result) Err() error {
-	var text string
-	switch {
-	case r.Signal != "":
-		text = "ended by signal " + r.Signal
-	case r.Code != 0:
-		text = fmt.Sprintf("exit status %d", r.Code)
-	default:
-		return nil
-	}
-	if r.Cause != "" {
-		text += " (" + r.Cause + ")"
-	}
-	if words := lastWords(r.Stderr); words != "" {
-		text += ": " + words
-	}
-	return fmt.Errorf("%s", text)
 }

@@ -22,6 +22,27 @@ import (
 	"tune/space"
 )
 
+// Err returns nil where the command exited with status 0, and otherwise an error that says how it failed, with the last line that
+// it printed.
+func (r Result) Err() error {
+	var text string
+	switch {
+	case r.Signal != "":
+		text = "ended by signal " + r.Signal
+	case r.Code != 0:
+		text = fmt.Sprintf("exit status %d", r.Code)
+	default:
+		return nil
+	}
+	if r.Cause != "" {
+		text += " (" + r.Cause + ")"
+	}
+	if words := lastWords(r.Stderr); words != "" {
+		text += ": " + words
+	}
+	return fmt.Errorf("%s", text)
+}
+
 func sh(script string) Command { return Command{Path: "sh", Args: []string{"-c", script}, Core: -1} }
 
 func TestRun(t *testing.T) {
