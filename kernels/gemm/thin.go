@@ -154,10 +154,17 @@ func (t *thinWriter) fewRows(rows int) {
 
 // oneVector writes the products with columns that fit into one vector, a part of which is loaded and stored, or into two that overlap.
 func (t *thinWriter) oneVector() {
-	if t.narrow != t.wide {
-		t.down("one_"+t.narrow.name, "strip_%d_1_"+t.narrow.name, []int{8, 4, 2, 1}, func(rows int) { t.strip(rows, 1, t.narrow) })
+	one := func(vec thinVector) {
+		t.down("one_"+vec.name, "strip_%d_1_"+vec.name, []int{8, 4, 2, 1}, func(rows int) {
+			if rows > thinRows { // those for fewer rows are there already
+				t.strip(rows, 1, vec)
+			}
+		})
 	}
-	t.down("one_"+t.wide.name, "strip_%d_1_"+t.wide.name, []int{8, 4, 2, 1}, func(rows int) { t.strip(rows, 1, t.wide) })
+	if t.narrow != t.wide {
+		one(t.narrow)
+	}
+	one(t.wide)
 	if !t.masked() {
 		for _, vec := range []thinVector{quad, t.wide} {
 			t.down("two_"+vec.name, "pair_%d_"+vec.name, []int{4, 2, 1}, func(rows int) { t.pair(rows, vec) })
@@ -165,13 +172,10 @@ func (t *thinWriter) oneVector() {
 	}
 }
 
-// down writes the function that goes down the rows of C with functions for some rows at once, which write writes. Those for few rows of one vector
-// are there already.
+// down writes the function that goes down the rows of C with functions for some rows at once, which write writes.
 func (t *thinWriter) down(name, rowsOf string, heights []int, write func(rows int)) {
 	for _, rows := range heights {
-		if rows > thinRows || strings.HasPrefix(name, "two") {
-			write(rows)
-		}
+		write(rows)
 	}
 	t.Blank()
 	t.Open("static NOINLINE void %s(i64 m, i64 n, %s)", name, thinArguments)
