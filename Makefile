@@ -97,8 +97,11 @@ TAGS = $(if $(BROWSER),-tags browser)
 # Go's compiler takes a sixth less time with a larger heap than it gives itself, which tests do not get: so everything is compiled first.
 # One package more than there are processors is tested at a time, because tests wait for a part of their time. All this is without cgo, as in
 # make build: so what is compiled is shared, and Go's own linker takes a third less time than with the linker of C.
+# A fresh clone waits for its modules: meanwhile most of what Go's own library has of these programs is compiled. STD imports nearly all of it.
+STD := net/http/httptest net/http/pprof go/build go/types image/gif testing/fstest testing/synctest debug/elf html/template log/slog database/sql archive/tar
 test browser-test lint: export CGO_ENABLED := 0
 test: cc
+	@GOGC=400 $(GO) list -export $(STD) >/dev/null & $(GO) mod download; wait
 	@GOGC=400 $(GO) list -test -deps -export $(TAGS) ./... >/dev/null
 	$(GO) test $(TAGS) -vet=off -timeout 40m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(LONG) ./...
 
@@ -114,8 +117,8 @@ race: cc
 
 lint: race
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
-	$(GO) vet -tags browser ./... && cd examples && $(GO) vet ./...
-	$(GO) run $(STATICCHECK) -tags browser ./...
+	$(GO) vet -tags browser,bench ./... && cd examples && $(GO) vet ./...
+	$(GO) run $(STATICCHECK) -tags browser,bench ./...
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')
@@ -125,8 +128,9 @@ generate:
 	$(GO) test . ./results/report ./kernels/treehash ./kernels/treehash/internal/scalar ./kernels/gemm ./kernels/gemmi8 ./kernels/gemm16 ./kernels/qgemm ./kernels/elementwise ./kernels/rowwise ./kernels/attention ./kernels/user ./results/library ./search/strategies \
 		-run 'Architecture|Docs|Golden|Schema|Text|Traces' -update
 
+# The tag adds a benchmark of all kernels in a package that they import: with it in make test, all would be compiled for that package again.
 bench:
-	$(GO) test -run '^$$' -bench . ./...
+	$(GO) test -tags bench -run '^$$' -bench . ./...
 
 # Each fuzzer runs for FUZZTIME.
 FUZZERS := sim:Read space:Expr space:Formula space:Read space:SyntaxError space/t1:Expr space/t1:Read search/strategies:Parse results:ReadJournal results/exchange:Read \

@@ -133,6 +133,8 @@ func (c *powerCandidate) Score(context.Context, int) (kernels.Score, error) {
 	return kernels.Score{Cost: float64(n)}, nil
 }
 
+func (*powerCandidate) Abilities() kernels.Abilities { return kernels.Abilities{} }
+
 func (c *powerCandidate) Artifacts() ([]kernels.Artifact, error) {
 	return []kernels.Artifact{{Name: "txt", Write: func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "width %d, sliding %t\n", c.width, c.slide)
@@ -160,7 +162,7 @@ func Example() {
 	}
 	fmt.Printf("%s: %d evaluated\n", report.Result.Stop, report.Result.Told)
 	s := report.Schedule
-	fmt.Printf("%s: %v multiplications, %.2f× faster than %s\n", s.Key, s.Cost, s.Ratio, s.Baseline.Preset)
+	fmt.Printf("%s: %v multiplications, %.2f× as fast as the %s\n", s.Key, s.Cost, s.Ratio, s.Baseline.Preset)
 
 	v, err := tune.Verify(ctx, table, filepath.Join(dir, tune.ScheduleName), tune.FreshSeeds(4))
 	if err != nil {
@@ -178,7 +180,7 @@ func Example() {
 	}
 	// Output:
 	// space exhausted: 16 evaluated
-	// width=3 slide=true: 39 multiplications, 1.26× faster than baseline
+	// width=3 slide=true: 39 multiplications, 1.26× as fast as the baseline
 	// verified: true
 	// number,batch,fidelity,status,cost,width,slide,reason
 	// 0,0,0,ok,49,1,false,

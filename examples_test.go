@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -38,8 +39,8 @@ func TestExamples(t *testing.T) {
 		}
 	}
 	// What it recorded is read by the commands of tune, without the program.
-	// Without the state of the checkout, which would be compiled into tune: so what is compiled for make test is the same.
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", filepath.Join(bin, "tune"), "./cmd/tune")
+	// The tags of this test and the state of the checkout would be compiled into tune. So both are as in what make test has compiled.
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-tags", ownTags(), "-o", filepath.Join(bin, "tune"), "./cmd/tune")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -125,6 +126,20 @@ func TestExamples(t *testing.T) {
 	if _, errs := tune(1, "verify", "runs/dot"); errs != kernel+shown {
 		t.Errorf("of the kernel of a program tune verify says\n%s", errs)
 	}
+}
+
+// ownTags returns the build tags that this test was compiled with.
+func ownTags() string {
+	info, _ := debug.ReadBuildInfo()
+	if info == nil {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "-tags" {
+			return s.Value
+		}
+	}
+	return ""
 }
 
 // TestDemo: the demo needs Go, git and make alone.

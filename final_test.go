@@ -390,7 +390,9 @@ func (c *deviatingCandidate) Check(ctx context.Context, seed uint64) error {
 	return c.measuredCandidate.Check(ctx, seed)
 }
 
-func (c *deviatingCandidate) Deviation() kernels.Deviation { return c.d }
+func (c *deviatingCandidate) Abilities() kernels.Abilities {
+	return kernels.Abilities{Deviation: func() kernels.Deviation { return c.d }}
+}
 
 // TestFinalDeviation: a schedule has the largest error on all its inputs, outcomes that on the search's, and a
 // verification that on its own.

@@ -150,6 +150,7 @@ func (c oldCandidate) Score(context.Context, int) (kernels.Score, error) {
 }
 
 func (oldCandidate) Artifacts() ([]kernels.Artifact, error) { return nil, nil }
+func (oldCandidate) Abilities() kernels.Abilities           { return kernels.Abilities{} }
 
 // copyOld returns a copy of the old run whose file of a name is changed.
 func copyOld(t *testing.T, name string, change func(string) string) string {

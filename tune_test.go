@@ -128,6 +128,8 @@ func (c *toyCandidate) Score(context.Context, int) (kernels.Score, error) {
 	return kernels.Score{Cost: cost, Metrics: []space.Metric{{Name: "parity", Value: float64(c.n % 2)}, {Name: "square", Value: float64(c.n * c.n)}}}, nil
 }
 
+func (*toyCandidate) Abilities() kernels.Abilities { return kernels.Abilities{} }
+
 func (c *toyCandidate) Artifacts() ([]kernels.Artifact, error) {
 	write := func(text string) func(io.Writer) error {
 		return func(w io.Writer) error {

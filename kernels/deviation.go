@@ -53,23 +53,22 @@ func (d Deviation) Validate() error {
 	return nil
 }
 
-// Deviator is implemented by candidates whose checks measure errors.
-type Deviator interface {
-	// Deviation returns what the checks so far have found, over all inputs.
-	Deviation() Deviation
-}
-
 // WithDeviation returns metrics sorted by name, with those of the candidate's deviation, which replace others of the same name.
 // It does not modify metrics.
 func WithDeviation(metrics []space.Metric, c Candidate) []space.Metric {
 	out := slices.Clone(metrics)
-	if m, ok := c.(Deviator); ok {
-		d := m.Deviation()
+	if deviation := c.Abilities().Deviation; deviation != nil {
+		d := deviation()
 		_, out, _ = SplitDeviation(out)
 		out = append(out, space.Metric{Name: space.MetricMaxError, Value: d.MaxError}, space.Metric{Name: space.MetricErrorShare, Value: d.ErrorShare})
 	}
-	slices.SortStableFunc(out, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
-	return out
+	return sortedMetrics(out)
+}
+
+// sortedMetrics sorts metrics by name.
+func sortedMetrics(list []space.Metric) []space.Metric {
+	slices.SortStableFunc(list, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }
 
 // SplitDeviation removes the numbers of a deviation from metrics. ok is false where there are none.

@@ -71,7 +71,9 @@ type deviating struct {
 func (c *deviating) Build(context.Context, space.Point) (kernels.Candidate, error) {
 	return c, c.build()
 }
-func (c *deviating) Deviation() kernels.Deviation { return c.d }
+func (c *deviating) Abilities() kernels.Abilities {
+	return kernels.Abilities{Deviation: func() kernels.Deviation { return c.d }}
+}
 
 // TestEvaluateDeviation: the outcome has the candidate's deviation among its metrics, once and in order.
 func TestEvaluateDeviation(t *testing.T) {

@@ -14,10 +14,11 @@
 // # Adding a kernel
 //
 // Implement [Kernel] and [Problem] in a package of their own, as the example does, and add the kernel to the table in package
-// all. What a problem can do beyond the minimum, such as loading a saved program, is in its [Traits]. The conformance suite in
+// all. What a problem can do beyond the minimum, such as loading a saved program, is in its [Traits], and what a candidate can, such
+// as measuring its errors, in its [Abilities]. The conformance suite in
 // package kernelstest checks what a search relies on: presets are right, the first is the baseline, a point always builds to the
 // same program, the problem can do what its traits say, and no wrong candidate passes its check.
 //
-// A kernel or a problem may also wrap another one and change a part of it. [Info], with its [Files], and [Traits] are values, so
-// that a wrapper can copy them and replace what it changes. [Pin] is a wrapper of problems.
+// A kernel, a problem or a candidate may also wrap another one and change a part of it. [Info], with its [Files], [Traits] and
+// [Abilities] are values, so that a wrapper can copy them and replace what it changes. [Pin] is a wrapper of problems.
 package kernels

@@ -19,9 +19,9 @@ type Evaluator struct {
 	Problem Problem
 	// CheckSeed draws the inputs of every check; 0 is a seed like any other.
 	CheckSeed uint64
-	// Alone gives every candidate processes of its own, where it is an Isolator.
+	// Alone gives every candidate processes of its own, where candidates may share one.
 	Alone bool
-	// Metrics names metrics that are added to those of candidates that are Measurers; see space.Measured.
+	// Metrics names metrics that are added to those of candidates that can measure; see space.Measured.
 	Metrics []string
 	// Now is the clock behind Outcome.Seconds; nil means time.Now.
 	Now func() time.Time
@@ -69,8 +69,9 @@ func (e *Evaluator) evaluate(ctx context.Context, traits Traits, trial space.Tri
 		if err != nil {
 			return err
 		}
-		if i, ok := c.(Isolator); ok && e.Alone {
-			i.Isolate()
+		can := c.Abilities()
+		if can.Isolate != nil && e.Alone {
+			can.Isolate()
 		}
 		if err := c.Check(ctx, e.CheckSeed); err != nil {
 			return err
@@ -81,40 +82,22 @@ func (e *Evaluator) evaluate(ctx context.Context, traits Traits, trial space.Tri
 		}
 		out.Cost = score.Cost
 		out.Metrics = WithDeviation(score.Metrics, c)
-		if out.Metrics, err = withMeasured(ctx, out.Metrics, c, e.Metrics); err != nil {
-			return err
+		if can.Measure != nil && len(e.Metrics) > 0 {
+			more, err := can.Measure(ctx, e.Metrics)
+			if err != nil {
+				return err
+			}
+			out.Metrics = sortedMetrics(slices.Concat(out.Metrics, more))
 		}
 		return out.Validate()
 	})
 }
 
-// Measurer is implemented by candidates that are machine code.
-type Measurer interface {
-	// Measure returns metrics of space.Measured by their names, after the candidate was scored. It leaves out what this machine does
-	// not measure. Errors are as those of Candidate.Score.
-	Measure(ctx context.Context, names []string) ([]space.Metric, error)
-}
-
-// withMeasured adds further metrics of a candidate, where it is a Measurer.
-func withMeasured(ctx context.Context, metrics []space.Metric, c Candidate, names []string) ([]space.Metric, error) {
-	m, ok := c.(Measurer)
-	if !ok || len(names) == 0 {
-		return metrics, nil
-	}
-	more, err := m.Measure(ctx, names)
-	if err != nil {
-		return nil, err
-	}
-	metrics = slices.Concat(metrics, more)
-	slices.SortFunc(metrics, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
-	return metrics, nil
-}
-
 // Verify checks a candidate on the inputs of every seed, as before an export. A candidate that shared processes with others runs
 // alone from then on. For a candidate at fault the error's chain has a *Rejection, as in Evaluate.
 func Verify(ctx context.Context, c Candidate, seeds []uint64) error {
-	if i, ok := c.(Isolator); ok {
-		i.Isolate()
+	if isolate := c.Abilities().Isolate; isolate != nil {
+		isolate()
 	}
 	for _, seed := range seeds {
 		if err := ctx.Err(); err != nil {

@@ -46,6 +46,7 @@ func (s *stub) Score(_ context.Context, fidelity int) (kernels.Score, error) {
 	return s.score, nil
 }
 func (s *stub) Artifacts() ([]kernels.Artifact, error) { return nil, nil }
+func (s *stub) Abilities() kernels.Abilities           { return kernels.Abilities{} }
 
 func (s *stub) trial() space.Trial {
 	return space.Trial{Number: 4, Proposal: space.Proposal{Point: s.space.Default(), Fidelity: 2}}
@@ -160,7 +161,9 @@ type sharing struct {
 	alone bool
 }
 
-func (s *sharing) Isolate() { s.alone = true }
+func (s *sharing) Abilities() kernels.Abilities {
+	return kernels.Abilities{Isolate: func() { s.alone = true }}
+}
 
 func (s *sharing) Check(ctx context.Context, seed uint64) error {
 	if !s.alone {
@@ -169,11 +172,17 @@ func (s *sharing) Check(ctx context.Context, seed uint64) error {
 	return s.stub.Check(ctx, seed)
 }
 
-// TestVerifyIsolates: what is to be exported is checked in processes of its own.
+// TestVerifyIsolates: what is to be exported is checked in processes of its own, also where another candidate wraps it.
 func TestVerifyIsolates(t *testing.T) {
-	s := &sharing{stub: newStub(t)}
-	if err := kernels.Verify(t.Context(), s, []uint64{1, 2}); err != nil || len(s.seeds) != 2 {
-		t.Errorf("%d checks, %v", len(s.seeds), err)
+	type wrapper struct{ kernels.Candidate }
+	for _, wrap := range []func(kernels.Candidate) kernels.Candidate{
+		func(c kernels.Candidate) kernels.Candidate { return c },
+		func(c kernels.Candidate) kernels.Candidate { return wrapper{c} },
+	} {
+		s := &sharing{stub: newStub(t)}
+		if err := kernels.Verify(t.Context(), wrap(s), []uint64{1, 2}); err != nil || len(s.seeds) != 2 {
+			t.Errorf("%d checks, %v", len(s.seeds), err)
+		}
 	}
 }
 

@@ -105,6 +105,8 @@ func (c *gaps) Score(context.Context, int) (kernels.Score, error) {
 	return kernels.Score{Cost: float64(comparisons), Metrics: []space.Metric{{Name: "gaps", Value: float64(len(c.gaps))}}}, nil
 }
 
+func (*gaps) Abilities() kernels.Abilities { return kernels.Abilities{} }
+
 func (c *gaps) Artifacts() ([]kernels.Artifact, error) {
 	return []kernels.Artifact{{Name: "gaps.txt", Write: func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, c.gaps)

@@ -99,12 +99,8 @@ type Candidate interface {
 	Score(ctx context.Context, fidelity int) (Score, error)
 	// Artifacts are the files that an export holds, in order; the first is the program itself.
 	Artifacts() ([]Artifact, error)
-}
-
-// Isolator is implemented by candidates that may share a process with others.
-type Isolator interface {
-	// Isolate makes the candidate run alone from now on, so that earlier candidates cannot affect it.
-	Isolate()
+	// Abilities says what else the candidate can do.
+	Abilities() Abilities
 }
 
 // Series says how a CompareFunc measures.

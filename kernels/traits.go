@@ -45,7 +45,7 @@ type Traits struct {
 	Threads func(space.Point) (int, error)
 
 	// Measures says why candidates cannot have a metric of space.Measured on this machine; nil where they can. It is set where
-	// candidates are Measurers.
+	// candidates can measure.
 	Measures func(name string) error
 
 	// Load loads the program artifact of an export, so that it can be checked without the generator. The error says what is wrong
@@ -82,6 +82,21 @@ type Traits struct {
 	// Where names is empty it returns all libraries that it knows, without a candidate for those that are not installed. It is for
 	// problems that existing libraries solve too.
 	Peers func(names []string) ([]Peer, error)
+}
+
+// Abilities are what a candidate can do beyond the minimum. A nil func or a zero value means that it cannot; a candidate without any
+// ability returns Abilities{}. A wrapper that embeds a candidate has those of the candidate; Traits.Compare takes what the problem built.
+type Abilities struct {
+	// Isolate makes the candidate run alone from now on, so that earlier candidates cannot affect it. It is set where candidates may
+	// share a process.
+	Isolate func()
+	// Measure returns metrics of space.Measured by their names, after the candidate was scored. It leaves out what this machine does
+	// not measure. Errors are as those of Candidate.Score. It is set where candidates are machine code.
+	Measure func(ctx context.Context, names []string) ([]space.Metric, error)
+	// Deviation returns the largest errors that the checks so far have found, over all inputs. It is set where checks measure errors.
+	Deviation func() Deviation
+	// Repacking describes the layout in which the candidate takes an argument; nil where it takes all as they are.
+	Repacking *space.Repacking
 }
 
 // CompareFunc measures finalists in turns with the baseline, all in processes that have run no other candidate. A finalist that

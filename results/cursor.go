@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"tune/space"
 )
 
 // cursor reads an object in the form that encode writes: without spaces, and here without the closing brace.
@@ -155,6 +157,15 @@ func (c *cursor) digits(name string) ([]byte, error) {
 }
 
 func (c *cursor) integer(name string) (int, error) {
+	if digits := c.natural(); digits != nil && len(digits) < len(powersOfTen) { // as nearly all are
+		n := 0
+		for _, b := range digits {
+			n = 10*n + int(b-'0')
+		}
+		return n, nil
+	} else if digits != nil {
+		c.at -= len(digits)
+	}
 	raw, err := c.digits(name)
 	if err != nil {
 		return 0, err
@@ -213,6 +224,33 @@ func (c *cursor) decimal() (v float64, ok bool) {
 	}
 	c.at = at
 	return float64(number) / powersOfTen[digits-whole], true
+}
+
+// skip reads a number, a string, true or false of a list that was read before, and the comma after it.
+func (c *cursor) skip() {
+	if c.peek() == '"' {
+		_, _ = c.quoted()
+	}
+	for c.at < len(c.text) && c.text[c.at] != ',' {
+		c.at++
+	}
+	c.at++
+}
+
+// appendValue reads the value of a parameter, and appends it as a key has it.
+func (c *cursor) appendValue(key []byte) ([]byte, error) {
+	if digits := c.natural(); digits != nil {
+		return append(key, digits...), nil
+	}
+	if c.peek() != '"' {
+		literal, err := c.literal("p")
+		return append(key, literal...), err
+	}
+	text, err := c.str("p")
+	if err != nil {
+		return key, err
+	}
+	return append(key, space.StringValue(text).String()...), nil
 }
 
 // list reads a list; one reads each element.

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,14 +22,23 @@ type lineFormat struct {
 	shapes []shape
 	known  map[string]int // shapes by their names
 	fresh  *shape         // declared by encode and not yet confirmed by keep
+	none   shape          // of an outcome that names none
 	trials int            // in the batches that were decoded
 	// whole says which outcomes are decoded completely; nil means all. Of the others the values are only counted: their key is
 	// someKey, and they have no metrics.
 	whole func(*space.Entry) bool
+	// parts are the parameters that keys are limited to; nil means all of them. Outcomes then have no metrics. An outcome that is
+	// written in full keeps its key.
+	parts []string
+	last  string // the last of these keys, as many are like the one before
+	// raw says that outcomes have the values of their points, and keys only where whole wants these. All have their metrics.
+	raw bool
 
 	// Buffers that calls share.
 	names, texts []string
 	sign, key    []byte
+	text         []byte // of raw values
+	written      []space.Written
 }
 
 // someKey is the key of an outcome that is not decoded completely.
@@ -38,6 +48,7 @@ const someKey = "-"
 type shape struct {
 	params, metrics []string
 	parts           []string // of a key: what stands before each value
+	picked          []int    // the parameters that keys are limited to, in their order
 }
 
 // mostShapes bounds the shapes of a journal: there is one for each set of parameters that are active together.
@@ -90,6 +101,9 @@ func (f *lineFormat) add(s shape) {
 			before = ""
 		}
 		s.parts = append(s.parts, before+name+"=")
+		if slices.Contains(f.parts, name) {
+			s.picked = append(s.picked, i)
+		}
 	}
 	f.known[string(appendNames(nil, s.params, s.metrics))] = len(f.shapes)
 	f.shapes = append(f.shapes, s)
@@ -419,7 +433,7 @@ func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
 	r.kind = anOutcome
 	e, o := &r.entry, &r.entry.Outcome
 	o.Status = space.OK
-	d := outcomeDecoder{format: f, record: r, shape: &shape{}}
+	d := outcomeDecoder{format: f, record: r, shape: &f.none}
 	var err error
 	e.Number, err = c.integer("n")
 	for err == nil && c.at < len(c.text) {
@@ -428,11 +442,20 @@ func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
 			err = d.member(c, name)
 		}
 	}
-	if err != nil || f.whole != nil && !f.whole(e) {
+	if err != nil || !f.raw && f.whole != nil && !f.whole(e) {
 		return err
 	}
-	return d.rest()
+	switch {
+	case f.parts != nil:
+		return d.part()
+	case !f.raw || f.whole == nil || f.whole(e):
+		err = d.restOfPoint()
+	}
+	return cmp.Or(err, d.restOfMetrics())
 }
+
+// complete reports whether each outcome is decoded completely.
+func (f *lineFormat) complete() bool { return f.whole == nil && f.parts == nil && !f.raw }
 
 // outcomeDecoder decodes the members of an outcome. The values of a point and of metrics are only counted where it is not known yet whether
 // the outcome is decoded completely, or something is wrong with them.
@@ -497,21 +520,42 @@ func (d *outcomeDecoder) member(c *cursor, name []byte) (err error) {
 // values decodes the values of a point, or counts them.
 func (d *outcomeDecoder) values(c *cursor) error {
 	from, e := *c, &d.record.entry
-	if d.format.whole == nil && len(d.shape.parts) > 0 && d.format.decodePoint(c, d.shape) == nil && c.take(']') {
+	if d.format.complete() && len(d.shape.parts) > 0 && d.format.decodePoint(c, d.shape) == nil && c.take(']') {
 		d.point, e.Key = cursor{}, string(d.format.key)
 		return nil
 	}
 	*c = from
 	d.point, d.pointed = from, d.shape
 	e.Key = someKey
-	return c.count("p", len(d.shape.params), "parameters")
+	err := c.count("p", len(d.shape.params), "parameters")
+	if err == nil && d.format.raw {
+		e.Written = d.format.keepWritten(d.shape.params, c.text[from.at+1:c.at-1])
+	}
+	return err
+}
+
+// How much memory for raw values is allocated at once: the bytes of their texts, and the number of points.
+const textsAtOnce, pointsAtOnce = 64 << 10, 512
+
+// keepWritten returns values with a copy of their text.
+func (f *lineFormat) keepWritten(names []string, text []byte) *space.Written {
+	if len(f.text)+len(text) > cap(f.text) {
+		f.text = make([]byte, 0, max(textsAtOnce, len(text)))
+	}
+	from := len(f.text)
+	f.text = append(f.text, text...)
+	if len(f.written) == cap(f.written) {
+		f.written = make([]space.Written, 0, pointsAtOnce)
+	}
+	f.written = append(f.written, space.Written{Names: names, Text: f.text[from:len(f.text):len(f.text)]})
+	return &f.written[len(f.written)-1]
 }
 
 // numbers decodes the values of metrics, or counts them.
 func (d *outcomeDecoder) numbers(c *cursor) error {
 	from, r := *c, d.record
 	r.metrics = d.shape.metrics
-	if d.format.whole == nil && len(r.metrics) > 0 && c.take('[') {
+	if (d.format.complete() || d.format.raw) && len(r.metrics) > 0 && c.take('[') {
 		out := make([]space.Metric, len(r.metrics))
 		for k, name := range r.metrics {
 			v, err := c.float("m")
@@ -528,30 +572,67 @@ func (d *outcomeDecoder) numbers(c *cursor) error {
 	return c.count("m", len(r.metrics), "names")
 }
 
-// rest decodes what was only counted.
-func (d *outcomeDecoder) rest() (err error) {
+// restOfPoint and restOfMetrics decode what was only counted.
+func (d *outcomeDecoder) restOfPoint() error {
+	if d.point.text == nil {
+		return nil
+	}
+	if err := d.format.decodePoint(&d.point, d.pointed); err != nil {
+		return err
+	}
+	d.record.entry.Key = string(d.format.key)
+	return nil
+}
+
+func (d *outcomeDecoder) restOfMetrics() error {
+	if d.metrics.text == nil {
+		return nil
+	}
 	r := d.record
-	if d.point.text != nil {
-		if err := d.format.decodePoint(&d.point, d.pointed); err != nil {
+	out := make([]space.Metric, 0, len(r.metrics))
+	err := d.metrics.list("m", func() error {
+		v, err := d.metrics.float("m")
+		out = append(out, space.Metric{Name: r.metrics[len(out)], Value: v})
+		return err
+	})
+	r.entry.Outcome.Metrics = out
+	return err
+}
+
+// part decodes those values of a point that keys are limited to, and writes the key of these. It is someKey where there are none.
+func (d *outcomeDecoder) part() error {
+	f := d.format
+	if d.point.text == nil || len(d.pointed.picked) == 0 {
+		return nil
+	}
+	c, key := &d.point, f.key[:0]
+	c.take('[')
+	at := 0
+	for _, k := range d.pointed.picked {
+		for ; at < k; at++ {
+			c.skip()
+		}
+		before := d.pointed.parts[k]
+		if len(key) == 0 {
+			before = strings.TrimPrefix(before, " ")
+		}
+		var err error
+		if key, err = c.appendValue(append(key, before...)); err != nil {
 			return err
 		}
-		r.entry.Key = string(d.format.key)
+		c.take(',')
+		at++
 	}
-	if d.metrics.text != nil {
-		out := make([]space.Metric, 0, len(r.metrics))
-		err = d.metrics.list("m", func() error {
-			v, err := d.metrics.float("m")
-			out = append(out, space.Metric{Name: r.metrics[len(out)], Value: v})
-			return err
-		})
-		r.entry.Outcome.Metrics = out
+	if f.key = key; f.last != string(key) {
+		f.last = string(key)
 	}
-	return err
+	d.record.entry.Key = f.last
+	return nil
 }
 
 // decodePoint reads the values of a point and writes its key to f.key. count has found that there is one value for each parameter
 // of the shape.
-func (f *lineFormat) decodePoint(c *cursor, s *shape) error {
+func (f *lineFormat) decodePoint(c *cursor, s *shape) (err error) {
 	key := f.key[:0]
 	defer func() { f.key = key }()
 	next := byte('[')
@@ -560,24 +641,9 @@ func (f *lineFormat) decodePoint(c *cursor, s *shape) error {
 			return unfit("p", "a list")
 		}
 		next = ','
-		key = append(key, s.parts[i]...)
-		if digits := c.natural(); digits != nil {
-			key = append(key, digits...)
-			continue
-		}
-		if c.peek() != '"' {
-			literal, err := c.literal("p")
-			if err != nil {
-				return err
-			}
-			key = append(key, literal...)
-			continue
-		}
-		text, err := c.str("p")
-		if err != nil {
+		if key, err = c.appendValue(append(key, s.parts[i]...)); err != nil {
 			return err
 		}
-		key = append(key, space.StringValue(text).String()...)
 	}
 	return nil
 }

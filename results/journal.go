@@ -52,15 +52,44 @@ func (e End) Trim(h History) History {
 	return trimmed{h, e.Told}
 }
 
+// Only yields the rounds of a history as [Stored.Only] does where its outcomes are in a journal; of any other history all of each
+// outcome is known.
+func Only(h History, want func(*space.Entry) bool) iter.Seq2[space.Round, error] {
+	switch h := h.(type) {
+	case interface {
+		Only(func(*space.Entry) bool) iter.Seq2[space.Round, error]
+	}:
+		return h.Only(want)
+	case trimmed:
+		return h.trim(Only(h.History, want))
+	}
+	return h.Rounds()
+}
+
+// Parts is Only for [Stored.Parts].
+func Parts(h History, params []string) iter.Seq2[space.Round, error] {
+	switch h := h.(type) {
+	case interface {
+		Parts([]string) iter.Seq2[space.Round, error]
+	}:
+		return h.Parts(params)
+	case trimmed:
+		return h.trim(Parts(h.History, params))
+	}
+	return h.Rounds()
+}
+
 // trimmed is a history up to a trial.
 type trimmed struct {
 	History
 	told int
 }
 
-func (t trimmed) Rounds() iter.Seq2[space.Round, error] {
+func (t trimmed) Rounds() iter.Seq2[space.Round, error] { return t.trim(t.History.Rounds()) }
+
+func (t trimmed) trim(rounds iter.Seq2[space.Round, error]) iter.Seq2[space.Round, error] {
 	return func(yield func(space.Round, error) bool) {
-		for r, err := range t.History.Rounds() {
+		for r, err := range rounds {
 			n, _ := slices.BinarySearchFunc(r.Entries, t.told, func(e space.Entry, told int) int { return e.Number - told })
 			r.Entries = r.Entries[:n]
 			if !yield(r, err) {

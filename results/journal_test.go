@@ -71,7 +71,10 @@ func formats(t *testing.T, test func(t *testing.T, number int)) {
 }
 
 // encode writes a log as a journal.
-func encode(t testing.TB, l Log, number int) []byte {
+func encode(t interface {
+	Helper()
+	Fatal(...any)
+}, l Log, number int) []byte {
 	t.Helper()
 	var out []byte
 	f := newFormat(number)

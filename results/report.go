@@ -81,7 +81,7 @@ func Summarise(h History) (Summary, error) {
 func Convergence(h History) ([]space.Entry, error) {
 	var steps []space.Entry
 	var objective space.Objective
-	for r, err := range h.Rounds() {
+	for r, err := range Only(h, counts) {
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +117,7 @@ func Ranking(h History, after *space.Entry, most int) ([]space.Entry, error) {
 			ranking = ranking[:min(len(ranking), most)]
 		}
 	}
-	for r, err := range h.Rounds() {
+	for r, err := range Only(h, counts) {
 		if err != nil {
 			return nil, err
 		}
@@ -133,3 +133,6 @@ func Ranking(h History, after *space.Entry, most int) ([]space.Entry, error) {
 	cut()
 	return ranking, nil
 }
+
+// counts says which outcomes have their keys where only those matter that may be exported.
+func counts(e *space.Entry) bool { return e.Outcome.Counts() }

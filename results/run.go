@@ -485,10 +485,11 @@ func RunsIn(folder string) (dirs []string, err error) {
 	return dirs, nil
 }
 
-// The folders of a library of kernels, or of those of a model: what it is made from, and in that the runs of each search.
+// What stands in a library of kernels, or of those of a model: what it came to, what it is made from, and in that the runs of each search.
 const (
-	TuningDir = "tuning"
-	RunsDir   = "runs"
+	ManifestName = "manifest.json"
+	TuningDir    = "tuning"
+	RunsDir      = "runs"
 )
 
 // Folders are the folders of runs in a directory: the directory itself, its folder of runs, and those of a library of kernels, which keeps

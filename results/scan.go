@@ -20,6 +20,8 @@ type scanner struct {
 	format format // nil before the first line
 	ledger ledger
 	whole  func(*space.Entry) bool // see lineFormat
+	parts  []string                // likewise
+	raw    bool                    // likewise
 
 	outline Outline // of the records that were read
 	tally   tally   // of the outcomes that were read
@@ -110,7 +112,7 @@ func (s *scanner) note(r *record) {
 func (s *scanner) setFormat(f format) {
 	s.format = f
 	if lines, ok := f.(*lineFormat); ok {
-		lines.whole = s.whole
+		lines.whole, lines.parts, lines.raw = s.whole, s.parts, s.raw
 	}
 }
 

@@ -57,13 +57,31 @@ func storedUpTo(path string, s *scanner, metrics *nameSet) Stored {
 
 // Rounds yields the batches with their outcomes, each time reading them anew, on a goroutine that reads ahead of the caller. An
 // error ends it; it is an error of reading, because the content was checked before.
-func (s Stored) Rounds() iter.Seq2[space.Round, error] { return ahead(s.read()) }
+func (s Stored) Rounds() iter.Seq2[space.Round, error] { return ahead(s.read(nil)) }
 
-// Shown is Rounds, and calls see with each round before that, on the goroutine that reads.
-func (s Stored) Shown(see func(space.Round)) iter.Seq2[space.Round, error] {
+// Only is Rounds, but only the outcomes that want wants have their keys and metrics: the others take a third of the time to read. want
+// sees everything else of an outcome. Reading is not ahead of the caller.
+func (s Stored) Only(want func(*space.Entry) bool) iter.Seq2[space.Round, error] {
+	return s.read(func(from *scanner) { from.whole = want })
+}
+
+// Parts is Rounds, but the keys have only the given parameters, and outcomes have no metrics: they take a third of the time to read. A key
+// may have more, and one without any of these parameters cannot be split.
+func (s Stored) Parts(params []string) iter.Seq2[space.Round, error] {
+	return ahead(s.read(func(from *scanner) { from.parts = params }))
+}
+
+// Asked is Rounds for a search, which compares points and needs no keys. Outcomes have the values of their points, which take half as long
+// to read, and keys only where want wants them; nil wants none. An outcome that is written in full, or in format 1, has a key and no values.
+// see is called with each round before it is yielded; it may be nil. Both are called on the goroutine that reads.
+func (s Stored) Asked(want func(*space.Entry) bool, see func(space.Round)) iter.Seq2[space.Round, error] {
+	if want == nil {
+		want = func(*space.Entry) bool { return false }
+	}
+	read := s.read(func(from *scanner) { from.raw, from.whole = true, want })
 	return ahead(func(yield func(space.Round, error) bool) {
-		for r, err := range s.read() {
-			if err == nil {
+		for r, err := range read {
+			if err == nil && see != nil {
 				see(r)
 			}
 			if !yield(r, err) {
@@ -73,8 +91,8 @@ func (s Stored) Shown(see func(space.Round)) iter.Seq2[space.Round, error] {
 	})
 }
 
-// read is Rounds on the goroutine of the caller.
-func (s Stored) read() iter.Seq2[space.Round, error] {
+// read is Rounds on the goroutine of the caller. limit says what the scanner leaves out; nil means nothing.
+func (s Stored) read(limit func(*scanner)) iter.Seq2[space.Round, error] {
 	return func(yield func(space.Round, error) bool) {
 		file, err := readerOf(s.path)
 		if err != nil {
@@ -88,6 +106,9 @@ func (s Stored) read() iter.Seq2[space.Round, error] {
 		}
 		from := newScanner(part)
 		from.name = s.path
+		if limit != nil {
+			limit(from)
+		}
 		for r, err := range from.rounds() {
 			if !yield(r, err) {
 				return

@@ -37,10 +37,20 @@ func TestPoints(t *testing.T) {
 				t.Fatalf("%s is found as %d, %t; want %d, %t", p, i, ok, want, known)
 			}
 			i, fresh := 0, false
-			if rng.IntN(2) == 0 {
+			switch rng.IntN(3) {
+			case 0:
 				i, fresh = points.Add(p)
-			} else if i, fresh, _ = points.AddComplete(p.Ordinals(), nil, 0); !slices.Equal(points.AppendOrdinals(nil, i), p.Ordinals()) {
-				t.Fatalf("point %d has the ordinals %v, want %v", i, points.AppendOrdinals(nil, i), p.Ordinals())
+			case 1:
+				if i, fresh, _ = points.AddComplete(p.Ordinals(), nil, 0); !slices.Equal(points.AppendOrdinals(nil, i), p.Ordinals()) {
+					t.Fatalf("point %d has the ordinals %v, want %v", i, points.AppendOrdinals(nil, i), p.Ordinals())
+				}
+			case 2:
+				hashes := []uint64{points.Hash(p.AppendPacked(nil)), rng.Uint64()}
+				points.Touch(hashes)
+				points.Fetch(hashes)
+				n := points.Len()
+				i = points.AddHashed(p.AppendPacked(nil), hashes[0])
+				fresh = points.Len() > n
 			}
 			if fresh == known {
 				t.Fatalf("%s is new: %t", p, fresh)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"sync"
@@ -168,7 +167,7 @@ func Replay(s Strategy, h History, observe ...func(asked int)) (agree int, err e
 		}
 	}()
 	asked, last, missing := 0, 0, 0 // trials, the batch that was not told, and how many of its outcomes are missing
-	for past, err := range h.Rounds() {
+	for past, err := range r.comparison.rounds(h) {
 		if err != nil {
 			return 0, err
 		}
@@ -260,30 +259,25 @@ func (r *run) loop(ctx context.Context) (err error) {
 		}
 		return nil
 	}
-	next, stop := iter.Pull2(r.set.History.Rounds())
-	defer stop()
-	for {
+	// turn takes a batch, of the history or a new one. ended says that the run is over.
+	turn := func(past space.Round, replayed bool) (ended bool, err error) {
 		// The history counts whatever the budget is now: if the budget is smaller than it was, the run ends after its history.
-		past, err, replayed := next()
-		if err != nil {
-			return err
-		}
 		if n := r.set.Budget.Evaluations; !replayed && n > 0 && r.told >= n {
 			r.result.Stop = EvaluationsSpent
-			return nil
+			return true, nil
 		}
 		if !replayed {
 			if err := goOn(); err != nil {
-				return err
+				return true, err
 			}
 			if r.set.Virtual && r.set.Budget.Wall > 0 && r.clock >= r.set.Budget.Wall {
 				r.result.Stop = TimeSpent
-				return nil
+				return true, nil
 			}
 		}
 		if !replaying && ctx.Err() != nil {
 			r.result.Stop = stopOf(ctx)
-			return nil
+			return true, nil
 		}
 		progress := r.progress()
 		if replayed {
@@ -291,25 +285,39 @@ func (r *run) loop(ctx context.Context) (err error) {
 		}
 		b, err := r.ask(progress)
 		if err != nil {
-			return err
+			return true, err
 		}
 		if len(b.trials) == 0 && !replayed {
 			r.result.Stop = SpaceExhausted
-			return nil
+			return true, nil
 		}
 		known, err := r.begin(b, past, replayed, progress)
 		if err != nil {
-			return err
+			return true, err
 		}
 		if known < len(b.trials) {
 			if err := goOn(); err != nil {
-				return err
+				return true, err
 			}
 		}
 		if ended, err := r.complete(ctx, b, known); ended || err != nil {
-			return err
+			return true, err
 		}
 		r.tell(b)
+		return false, nil
+	}
+	for past, err := range r.comparison.rounds(r.set.History) {
+		if err != nil {
+			return err
+		}
+		if ended, err := turn(past, true); ended {
+			return err
+		}
+	}
+	for {
+		if ended, err := turn(space.Round{}, false); ended {
+			return err
+		}
 	}
 }
 

@@ -53,6 +53,14 @@ type History interface {
 	Spent() float64
 }
 
+// ReadAhead is a History that is read on a goroutine of its own, ahead of the search.
+type ReadAhead interface {
+	History
+	// RoundsBeside is Rounds, and calls beside with each round that it reads, on that goroutine. A round must not change after it is yielded:
+	// its entries may be compared later.
+	RoundsBeside(beside func()) iter.Seq2[space.Round, error]
+}
+
 // Budget says when a run stops: at whichever of its limits is reached first. The zero value sets no limit, so that the run ends
 // when its space is exhausted.
 type Budget struct {

@@ -51,6 +51,19 @@ func (f Formula) Mentions() []Mention {
 	return out
 }
 
+// IsTruth reports whether the result of the formula is true or false wherever it has one.
+func (f Formula) IsTruth() bool { return f.root != nil && f.root.isTruth() }
+
+func (n *node) isTruth() bool {
+	switch n.op {
+	case opBool, opAnd, opOr, opNot, opChain, opIn, opNotIn:
+		return true
+	case opChoose:
+		return n.kids[1].isTruth() && n.kids[2].isTruth()
+	}
+	return false
+}
+
 // Texts returns the texts that stand in a formula.
 func (f Formula) Texts() []string {
 	var out []string

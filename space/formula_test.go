@@ -41,8 +41,17 @@ func TestFormula(t *testing.T) {
 		if got, err := f.Value(formulaValues); err != nil || got != v || f.String() != text || f.IsZero() {
 			t.Errorf("%s = %v, %v; want %v", text, got, err, want)
 		}
+		if _, is := want.(bool); f.IsTruth() && !is {
+			t.Errorf("%s is a truth value: %v", text, want)
+		}
 	}
-	if !(Formula{}).IsZero() || (Formula{}).Mentions() != nil {
+	for text, want := range map[string]bool{"n >= 10": true, "not n": true, "n and m": true, "n in [4, 10]": true, "true": true, "n > 3 if m else not n": true,
+		"n if m else not n": false, "n": false, "flag": false, "(n > 3) * m": false} {
+		if f, err := ParseFormula(text); err != nil || f.IsTruth() != want {
+			t.Errorf("%s is a truth value: %v, %v; want %v", text, f.IsTruth(), err, want)
+		}
+	}
+	if !(Formula{}).IsZero() || (Formula{}).IsTruth() || (Formula{}).Mentions() != nil {
 		t.Error("the zero formula is not zero")
 	}
 }

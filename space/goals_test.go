@@ -197,6 +197,8 @@ func TestPick(t *testing.T) {
 		"m >= 5":                          2,
 		"m >= best":                       3,
 		"time <= 11":                      0,
+		"time <= 0.011us, max m":          1,
+		"time <= 12 ns, max m":            2,
 		"m >= 0.5*best, m <= 8, min cost": 2,
 	} {
 		p, err := ParsePick(text, twoGoals, "ns")
@@ -209,18 +211,32 @@ func TestPick(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":               "nothing to pick by",
-		"time":           "nothing to pick by",
-		"time < 3":       "nothing to pick by",
-		"time <= many":   "nothing to pick by",
-		"time <= 2best":  "nothing to pick by",
-		"time <= NaN":    "nothing to pick by",
-		"speed <= 3":     "is no objective of this run: want one of cost,m:maximise",
-		"min m":          "the run has the objective m:maximise",
-		"min time,max m": "only one goal can be the best",
+		"":                 "nothing to pick by",
+		"time":             "nothing to pick by",
+		"time < 3":         "nothing to pick by",
+		"time <= many":     "nothing to pick by",
+		"time <= 2best":    "nothing to pick by",
+		"time <= 2us*best": "nothing to pick by",
+		"time <= 2kg":      "nothing to pick by",
+		"m <= 2us":         "nothing to pick by",
+		"time <= NaN":      "nothing to pick by",
+		"speed <= 3":       "is no objective of this run: want one of cost,m:maximise",
+		"min m":            "the run has the objective m:maximise",
+		"min time,max m":   "only one goal can be the best",
 	} {
 		if _, err := ParsePick(text, twoGoals, "ns"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	// A tenth of the size of a negative best is on the same side of it as of a positive one.
+	below := []Entry{entryOf(0, -10, -6), entryOf(1, -9.5, -4), entryOf(2, -5, -2)}
+	for text, want := range map[string]int{"time <= 1.1*best, max m": 1, "time <= best, max m": 0, "m >= 0.5*best": 2, "m >= 0*best": 1} {
+		p, err := ParsePick(text, twoGoals, "ns")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, err := p.From(below); err != nil || e.Number != want {
+			t.Errorf("%q picks %d below 0, %v, want %d", text, e.Number, err, want)
 		}
 	}
 	p, _ := ParsePick("time <= 5", twoGoals, "ns")
@@ -279,6 +295,26 @@ func TestBoxes(t *testing.T) {
 			if a, b := g.box(numbers[i]), g.box(numbers[i+1]); !(a <= b) {
 				t.Errorf("%+v: %v has the box %v, and %v has %v", g, numbers[i], a, numbers[i+1], b)
 			}
+		}
+	}
+}
+
+// TestValues: what is minimised is the cost, and each metric, or its negative where more is better. What failed or lacks a metric has none.
+func TestValues(t *testing.T) {
+	right := Outcome{Status: OK, Cost: 7, Metrics: []Metric{{"m", 3}, {"e", 0.5}}}
+	for _, c := range []struct {
+		goals   Goals
+		outcome Outcome
+		want    []float64
+	}{
+		{nil, right, []float64{7}},
+		{Goals{{}}, right, []float64{7}},
+		{Goals{{}, {Metric: "m", Maximise: true}, {Metric: "e"}}, right, []float64{7, -3, 0.5}},
+		{Goals{{}, {Metric: "gone"}}, right, nil},
+		{nil, Fail(Crashed, "gone"), nil},
+	} {
+		if got, ok := c.goals.Values(c.outcome); !slices.Equal(got, c.want) || ok != (c.want != nil) {
+			t.Errorf("%v of %+v: %v, %v, want %v", c.goals, c.outcome, got, ok, c.want)
 		}
 	}
 }

@@ -30,15 +30,20 @@ func (j Objective) Less(a, b Outcome) bool {
 	return j.Value(a) < j.Value(b)
 }
 
-// Compare orders entries, the best first; of equal ones, the one that was asked for first.
-func (j Objective) Compare(a, b Entry) int {
+// Order is -1 where a is better than b, 1 where b is better, and 0 where neither is: for functions that sort, the best first.
+func (j Objective) Order(a, b Outcome) int {
 	switch {
-	case j.Less(a.Outcome, b.Outcome):
+	case j.Less(a, b):
 		return -1
-	case j.Less(b.Outcome, a.Outcome):
+	case j.Less(b, a):
 		return 1
 	}
-	return cmp.Compare(a.Number, b.Number)
+	return 0
+}
+
+// Compare orders entries, the best first; of equal ones, the one that was asked for first.
+func (j Objective) Compare(a, b Entry) int {
+	return cmp.Or(j.Order(a.Outcome, b.Outcome), cmp.Compare(a.Number, b.Number))
 }
 
 // Reaches reports whether an outcome counts and is at least as good as a target, in the kernel's unit.

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -29,6 +30,9 @@ func TestLess(t *testing.T) {
 				for _, b := range other {
 					if got := (Objective{}).Less(a, b); got != (i < j) {
 						t.Errorf("%+v is better than %+v: %v", a, b, got)
+					}
+					if got, want := (Objective{}).Order(a, b), cmp.Compare(i, j); got != want {
+						t.Errorf("the order of %+v and %+v is %d, want %d", a, b, got, want)
 					}
 				}
 			}

@@ -159,12 +159,21 @@ type Batch struct {
 
 // Entry is what a journal keeps of one trial that has ended.
 type Entry struct {
-	Number  int     // the number that the trial was asked under
-	Key     string  // the canonical key of its point
-	Outcome Outcome // what became of it
+	Number  int      // the number that the trial was asked under
+	Key     string   // the canonical key of its point
+	Written *Written `json:"-"` // the same, where a history has it so and perhaps leaves out the key; else nil
+	Outcome Outcome  // what became of it
 	// Elapsed is the time, in seconds, that the run had spent when the outcome was known, over all
 	// its sittings.
 	Elapsed float64
+}
+
+// PointKey returns the key of its point, also where only the values are there.
+func (e *Entry) PointKey() string {
+	if e.Written != nil {
+		return e.Written.Key()
+	}
+	return e.Key
 }
 
 // Duration converts seconds, the unit of time in journals and settings, to the nearest nanosecond, so that what was written as

@@ -101,6 +101,20 @@ func (s *Space) AppendComplete(b []byte, ords, from []int, packed []byte) ([]byt
 	return b, true
 }
 
+// AppendChanged appends a packed point with other ordinals for some of its active parameters, each in its domain. It returns false where a
+// condition or a constraint may read one of these: then AppendComplete says what becomes of the point.
+func (s *Space) AppendChanged(b, packed []byte, ords, changed []int) ([]byte, bool) {
+	if s.fields == nil || s.listed || slices.ContainsFunc(changed, func(i int) bool { return s.read[i] }) {
+		return b, false
+	}
+	n := len(b)
+	b = append(b, packed...)
+	for _, i := range changed {
+		s.fields[i].put(b[n:], ords[i])
+	}
+	return b, true
+}
+
 // follow settles ordinals, from the first on, for as long as they differ from those of a point only in parameters that no condition and no
 // constraint reads. from are the ordinals of the point. It returns how many it has settled.
 func (s *Space) follow(from, ords []int) int {

@@ -12,6 +12,12 @@ import (
 
 // Packing loses nothing, whatever the sizes of the domains, and tells points apart.
 func TestPackedPointsReadBack(t *testing.T) {
+	fast := 0 // points that were changed without completing them
+	defer func() {
+		if fast == 0 {
+			t.Error("no point was changed in its packed form")
+		}
+	}()
 	rapid.Check(t, func(t *rapid.T) {
 		var params []Parameter
 		for i := range rapid.IntRange(1, 12).Draw(t, "parameters") {
@@ -49,8 +55,24 @@ func TestPackedPointsReadBack(t *testing.T) {
 			changed := rng.IntN(len(params))
 			ords[changed] = rng.IntN(s.sizes[changed])
 			near, ok := s.AppendComplete([]byte("x"), slices.Clone(ords), p.ords, packed)
-			if other, may := s.Complete(ords); ok != may || ok && string(near) != "x"+string(other.AppendPacked(nil)) {
+			settled, may := s.Complete(ords)
+			if ok != may || ok && string(near) != "x"+string(settled.AppendPacked(nil)) {
 				t.Fatalf("%s with p%d changed to %d packs into %x, %t", p, changed, ords[changed], near, ok)
+			}
+			if p.ords[changed] >= 0 {
+				several := []int{changed}
+				for range 2 {
+					if i := rng.IntN(len(params)); p.ords[i] >= 0 && !slices.Contains(several, i) {
+						ords[i] = rng.IntN(s.sizes[i])
+						several = append(several, i)
+					}
+				}
+				if near, ok := s.AppendChanged([]byte("x"), packed, ords, several); ok {
+					fast++
+					if settled, may := s.Complete(ords); !may || string(near) != "x"+string(settled.AppendPacked(nil)) {
+						t.Fatalf("%s with %v changed to %v packs into %x", p, several, ords, near)
+					}
+				}
 			}
 			// A mask keeps of two points what tells their values of the given parameters apart.
 			q, err := s.Sample(rng)

@@ -61,7 +61,7 @@ func ParsePick(text string, goals Goals, unit string) (Pick, error) {
 			if l.goal, err = find(part[:sign]); err != nil {
 				return p, err
 			}
-			if l.value, l.best, ok = limitOf(value); !ok {
+			if l.value, l.best, ok = limitOf(value, l.goal, Unit(unit)); !ok {
 				return p, wrong(part)
 			}
 			p.limits = append(p.limits, l)
@@ -83,8 +83,8 @@ func ParsePick(text string, goals Goals, unit string) (Pick, error) {
 	return p, nil
 }
 
-// limitOf reads a limit: 12.5, 1.1*best or best.
-func limitOf(text string) (value float64, best, ok bool) {
+// limitOf reads a limit on a goal: 12.5, 1.1*best or best, and for a cost that is a time 2us too.
+func limitOf(text string, of Goal, unit Unit) (value float64, best, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "best" {
 		return 1, true, true
@@ -96,6 +96,9 @@ func limitOf(text string) (value float64, best, ok bool) {
 		}
 	}
 	_, err := fmt.Sscanf(strings.TrimSpace(text)+"\n", "%g\n", &value)
+	if _, isRate := unit.Rate(); err != nil && of.Metric == "" && !isRate && !best {
+		value, err = unit.Parse(text)
+	}
 	return value, best, err == nil && Finite(value)
 }
 
@@ -111,6 +114,9 @@ func (p Pick) From(front []Entry) (Entry, error) {
 			}
 			if l.goal.Maximise {
 				best = -best
+			}
+			if best < 0 { // 1.1 allows a tenth of its size beyond the best, whatever its sign
+				bound = 2 - bound
 			}
 			bound *= best
 		}

@@ -171,11 +171,8 @@ func parsePercent(text string) (float64, error) {
 func (a *app) compare(ctx context.Context, args []string, with compareFlags, yes bool, o tune.CompareOptions) (*tune.Comparison, error) {
 	var sides [2]tune.Side
 	for i, arg := range args {
-		path, err := schedulePath(arg)
-		if err == nil {
-			sides[i], err = tune.ReadSide(path)
-		}
-		if err != nil {
+		var err error
+		if sides[i], err = readSide(arg); err != nil {
 			return nil, err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tune"
 	"tune/internal/files"
 	"tune/internal/plain"
 	"tune/kernels"
@@ -86,7 +87,7 @@ func (a *app) getenv(name string) (value string) {
 
 // remember enters a run into the index. The run directory holds everything, so that a fault is no more than a note. An interrupted run
 // is entered too.
-func (a *app) remember(ctx context.Context, path, dir string) {
+func (a *app) remember(ctx context.Context, path, dir string, report *tune.Report) {
 	if path == "" {
 		return
 	}
@@ -95,11 +96,20 @@ func (a *app) remember(ctx context.Context, path, dir string) {
 	index, err := db.Open(ctx, path)
 	if err == nil {
 		defer index.Close()
-		err = index.Add(ctx, dir)
+		err = index.Add(ctx, dir, factsOf(report))
 	}
 	if err != nil {
 		a.note(fmt.Sprintf("note: the run is not in the index of runs: %s", inWords(err, false)))
 	}
+}
+
+// factsOf returns what a sitting found out about its run; nil where that has to be read from the run. Outcomes after the one that reached
+// a target count for the index, and not for the report.
+func factsOf(r *tune.Report) *db.Facts {
+	if r.Insight == nil || !r.Whole {
+		return nil
+	}
+	return &db.Facts{Best: r.Best, Failures: r.Insight.Failures}
 }
 
 // keepRoofs puts the roofs of this machine into the index.

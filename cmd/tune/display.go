@@ -344,7 +344,8 @@ func (d *display) line() line {
 	if rate < 9.95 {
 		decimals = 1
 	}
-	if d.measured || d.last.Best.Outcome.Status == space.OK && d.last.Best.Outcome.Cost > d.base {
+	baseline := space.Outcome{Status: space.OK, Cost: d.base}
+	if o := d.last.Best.Outcome; d.measured || o.Status == space.OK && (space.Objective{}).Less(baseline, o) {
 		label = "best seen" // the measurement at the end has the last word, and what is slower than the baseline is not exported
 	}
 	simulated := ""

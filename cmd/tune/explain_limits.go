@@ -18,11 +18,24 @@ type limit struct {
 	unit      string
 	how       string // what the cores do
 	bytes     bool   // whether it is of bytes, and not of operations
+	alone     bool   // whether the rate is that of one core, though the kernel has more: what these reach together is not known
 }
 
 func (l limit) share() float64 { return l.has / l.most }
 
-// limitsOf compares the rates of a schedule with the roofs of as many cores as its kernel has threads, the nearest limit first.
+// sharedLevel reports a level of memory that cores share. Of it, several of them do not reach several times the rate of one.
+func sharedLevel(level string) bool { return level == "L3" || level == "memory" }
+
+// together is the rate of as many cores as a kernel has threads, in billions a second, or that of one where they share what bounds it.
+func together(r native.Roof, threads int) (most float64, alone bool) {
+	if threads > 1 && sharedLevel(r.Level) {
+		return r.Rate / 1e9, true
+	}
+	return r.Rate / 1e9 * float64(max(threads, 1)), false
+}
+
+// limitsOf compares the rates of a schedule with the roofs of as many cores as its kernel has threads, the nearest limit first, and those last
+// that are of one core alone.
 func limitsOf(s *results.Schedule, threads int, roofs []native.Roof, caches cpu.Caches) (limits []limit) {
 	add := func(has float64, of func(native.Roof) bool, how string, bytes bool) {
 		best := native.Roof{}
@@ -32,7 +45,8 @@ func limitsOf(s *results.Schedule, threads int, roofs []native.Roof, caches cpu.
 			}
 		}
 		if best.Rate > 0 {
-			limits = append(limits, limit{has, best.Rate / 1e9 * float64(max(threads, 1)), best.Unit, how, bytes})
+			most, alone := together(best, threads)
+			limits = append(limits, limit{has, most, best.Unit, how, bytes, alone})
 		}
 	}
 	if v, ok := space.FindMetric(s.Metrics, space.MetricGFLOPS); ok {
@@ -47,6 +61,8 @@ func limitsOf(s *results.Schedule, threads int, roofs []native.Roof, caches cpu.
 	}
 	slices.SortStableFunc(limits, func(a, b limit) int {
 		switch {
+		case a.alone != b.alone:
+			return map[bool]int{true: 1, false: -1}[a.alone]
 		case a.share() > b.share():
 			return -1
 		case a.share() < b.share():
@@ -81,9 +97,16 @@ func limitWords(s *results.Schedule, threads int, roofs []native.Roof, caches cp
 		cores = plain.Count(threads, "core") + " reach"
 	}
 	for _, l := range limits {
+		if l.alone {
+			lines = append(lines, fmt.Sprintf("%s what one core reaches %s, %s %s; what %s reach together is not known", times(l.share()), l.how, rate(l.most), l.unit, plain.Count(threads, "core")))
+			continue
+		}
 		lines = append(lines, fmt.Sprintf("%.1f %% of the %s %s that %s %s and nothing else", 100*l.share(), rate(l.most), l.unit, cores, l.how))
 	}
 	nearest := limits[0]
+	if nearest.alone {
+		return lines
+	}
 	possible := times(1 / nearest.share())
 	switch {
 	case nearest.share() > 1 && nearest.bytes:
@@ -99,13 +122,11 @@ func limitWords(s *results.Schedule, threads int, roofs []native.Roof, caches cp
 // limits is limitWords for the result of a run, where it can be said on this machine. Where the roofs of this processor are not known
 // yet, it measures them, which starts processes of tune's own and none of the run.
 func (a *app) limits(ctx context.Context, s *results.Schedule, threads int) (lines []string, err error) {
-	if !slices.ContainsFunc(s.Metrics, func(m space.Metric) bool {
-		return m.Name == space.MetricGFLOPS || m.Name == space.MetricGOPS || m.Name == space.MetricGBS
-	}) {
+	if !statesWork(s.Metrics) {
 		return nil, nil
 	}
 	if here := results.ThisMachine(); s.Machine.CPU != here.CPU || s.Machine.Arch != here.Arch {
-		return []string{fmt.Sprintf("not known here: the run is of another processor (%s %s)", s.Machine.Arch, s.Machine.CPU)}, nil
+		return []string{otherProcessor(s)}, nil
 	}
 	observe, end := a.counter("loops measured")
 	roofs, err := a.host.Roofs(ctx, false, observe)

@@ -40,6 +40,11 @@ func TestLimitWords(t *testing.T) {
 		{"a level without a roof", "gbs", []float64{100}, 500, 1, ""},
 		{"memory", "gbs", []float64{7.5}, 1e6, 1, "75.0" + strings.NewReplacer("200.0", "10.0", "L2", "memory").Replace(inL2) + noData},
 		{"threads", "gflops", []float64{100}, 10, 2, "50.0" + strings.NewReplacer("100.0", "200.0", "one core reaches", "2 cores reach").Replace(ofOps) + noOps},
+		{"threads in a cache of their own", "gbs", []float64{300}, 10, 2, "75.0" + strings.NewReplacer("200.0", "400.0", "one core reaches", "2 cores reach").Replace(inL2) + noData},
+		{"threads in memory that they share", "gbs", []float64{25}, 1e6, 4,
+			"2.50× what one core reaches with reads or copies in memory, 10.0 GB/s; what 4 cores reach together is not known"},
+		{"threads, shared memory and operations", "gbs gflops", []float64{25, 200}, 1e6, 4, "50.0" + strings.NewReplacer("100.0", "400.0", "one core reaches", "4 cores reach").Replace(ofOps) +
+			"2.50× what one core reaches with reads or copies in memory, 10.0 GB/s; what 4 cores reach together is not known\n" + noOps},
 		{"no instructions for bytes", "gops", []float64{50}, 10, 1, ""},
 		{"too much work stated", "gflops", []float64{120}, 10, 1, "120.0" + ofOps + "more than all: it does fewer operations than it states, or operations on smaller numbers"},
 		{"too many bytes stated", "gbs", []float64{400}, 10, 1, "200.0" + inL2 + "more than all: it moves fewer bytes than it states, or finds them in a nearer cache"},

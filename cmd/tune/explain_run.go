@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -90,7 +89,7 @@ func (a *app) explainRun(ctx context.Context, w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	table, err := insight.Collect(run, mostExplained)
+	table, err := insight.Collect(run.LastEnd().Trim(run), mostExplained)
 	if err != nil {
 		return err
 	}
@@ -113,9 +112,12 @@ func printLosses(w io.Writer, unit space.Unit, losses []insight.Loss) error {
 	for _, l := range losses {
 		best, loss := "none was right", ""
 		if l.Count > 0 {
-			best, loss = unit.Words(l.Best), fmt.Sprintf("+%.1f %%", 100*l.Loss)
+			best = unit.Words(l.Best)
 		}
-		fmt.Fprintf(t, "%s\t%s instead of %s\t%s\t%s\t%s\n", l.Parameter, l.Default, cmp.Or(l.Chosen, "none"), best, loss, plain.Count(l.Count, "candidate"))
+		if l.Known {
+			loss = fmt.Sprintf("+%.1f %%", 100*l.Loss)
+		}
+		fmt.Fprintf(t, "%s\t%s instead of %s\t%s\t%s\t%s\n", l.Parameter, l.Default, l.Chosen, best, loss, plain.Count(l.Count, "candidate"))
 	}
 	return t.Flush()
 }

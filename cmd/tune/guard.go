@@ -22,7 +22,7 @@ func (a *app) guardCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "guard FILE|DIR…",
 		Short: "Find out whether exported kernels still are as fast as they were",
-		Long: `guard builds exported kernels again, with the compiler and the sources of today, checks them on fresh inputs, and measures each in
+		Long: `guard builds exported kernels again, with the compiler of today, checks them on fresh inputs, and measures each in
 turns with its baseline. It fails where one is proven to have become slower than its schedule says. FILE is a schedule (best.json), and
 DIR a run directory or a library that tune library made. The kernel is the copy in its run; --config builds all with the kernel in one
 file, which is how sources that have changed are guarded.
@@ -117,14 +117,8 @@ func (f guardFlags) options(changed func(flag string) bool) (o schedule.GuardOpt
 
 // guard guards what the arguments name, one after the other.
 func (a *app) guard(ctx context.Context, args []string, with guardFlags, o schedule.GuardOptions, quiet bool) (all []*schedule.Guarded, err error) {
-	for _, arg := range args {
-		if library.IsLibrary(arg) {
-			if with.against != "" || with.config != "" {
-				return nil, usage(fmt.Errorf("%s is a library: --against and --config are for schedules and run directories: leave them out", arg))
-			}
-		} else if _, err := schedulePath(arg); isUsage(err) {
-			return nil, err // before anything is measured
-		}
+	if err := a.checkGuarded(args, with); err != nil {
+		return nil, err
 	}
 	n := newNotice(a, quiet)
 	defer n.end()
@@ -155,6 +149,50 @@ func (a *app) guard(ctx context.Context, args []string, with guardFlags, o sched
 	return all, nil
 }
 
+// checkGuarded reports what is wrong with what a guard is asked for, before anything is measured. What else is wrong with an argument makes
+// that one broken.
+func (a *app) checkGuarded(args []string, with guardFlags) error {
+	for _, arg := range args {
+		if library.IsLibrary(arg) && (with.against != "" || with.config != "") {
+			return usage(fmt.Errorf("%s is a library: --against and --config are for schedules and run directories: leave them out", arg))
+		}
+	}
+	var against tune.Side
+	if with.against != "" {
+		var err error
+		if against, err = readSide(with.against); err != nil {
+			return fmt.Errorf("--against: %w", err)
+		}
+	}
+	for _, arg := range args {
+		if library.IsLibrary(arg) {
+			continue
+		}
+		side, err := readSide(arg)
+		if err == nil && with.against != "" {
+			if err = schedule.Comparable(against, side); err != nil {
+				err = fmt.Errorf("%s and %s: %w", against.Name, side.Name, err)
+			}
+		}
+		if err == nil && with.config != "" {
+			err = a.fitsConfig(side, with)
+		}
+		if isUsage(adviseGuard(err)) {
+			return err
+		}
+	}
+	return nil
+}
+
+// fitsConfig reports whether --config has the kernel of a schedule.
+func (a *app) fitsConfig(side tune.Side, with guardFlags) error {
+	found, err := a.catalog(*with.yes).OfSchedule(side.Name, with.config, "")
+	if err == nil {
+		a.end(found)
+	}
+	return err
+}
+
 // isUsage reports whether an error is about what was asked for.
 func isUsage(err error) bool {
 	e, ok := errors.AsType[*exitError](err)
@@ -181,13 +219,18 @@ func (a *app) guardOne(ctx context.Context, arg string, against *tune.Side, with
 	return []*schedule.Guarded{g}, nil
 }
 
+// readSide reads the schedule that an argument names.
+func readSide(arg string) (tune.Side, error) {
+	path, err := schedulePath(arg)
+	if err != nil {
+		return tune.Side{}, err
+	}
+	return tune.ReadSide(path)
+}
+
 // guardSide reads a schedule and finds its kernel, which done closes.
 func (a *app) guardSide(arg, config string, yes bool) (side tune.Side, done func(), err error) {
-	path, err := schedulePath(arg)
-	if err == nil {
-		side, err = tune.ReadSide(path)
-	}
-	if err != nil {
+	if side, err = readSide(arg); err != nil {
 		return side, nil, err
 	}
 	found, err := a.catalog(yes).OfSchedule(side.Name, config, "")
@@ -338,7 +381,7 @@ func writeGuardMarkdown(w io.Writer, all []*schedule.Guarded) error {
 			now, wanted = guardRatio(g.Ratio, g.Low, g.High), fmt.Sprintf("≥ %.3f", g.Bar)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %d | %.1f |\n", marks[g.Standing], cell(g.Name), cell(strings.TrimSpace(g.Kernel+" "+g.Shape)),
-			cell(g.Against), recorded, now, wanted, g.Pairs, g.Seconds)
+			cell(g.Against), cell(recorded), cell(now), wanted, g.Pairs, g.Seconds)
 	}
 	b.WriteString("\n")
 	for _, g := range all {

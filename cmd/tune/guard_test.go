@@ -36,3 +36,15 @@ func TestGuardElsewhere(t *testing.T) {
 		t.Errorf("on the same processor: %v\n%s", err, text.String())
 	}
 }
+
+// TestGuardUnit: a unit of a user's own is no markup in the summary.
+func TestGuardUnit(t *testing.T) {
+	var md bytes.Buffer
+	g := &schedule.Guarded{Name: "best.json", Kernel: "my", Against: "the recorded cost", Unit: "a|<b>", Exact: true, Standing: schedule.Holds, RecordedCost: 3, Cost: 2}
+	if err := writeGuardMarkdown(&md, []*schedule.Guarded{g}); err != nil {
+		t.Fatal(err)
+	}
+	if want := `| the recorded cost | 3 a\|\<b\> | 2 a\|\<b\> | at most `; !strings.Contains(md.String(), want) {
+		t.Errorf("it lacks %q:\n%s", want, md.String())
+	}
+}

@@ -88,6 +88,8 @@ var guideElsewhere = map[string]string{
 	"--out model-lib":          "takes 20 minutes: see the script model",
 	"make -C model-lib":        "the same",
 	"model-lib/bench":          "the same",
+	"sort/sort.yaml":           "needs valgrind: see the script examples",
+	"tune guard runs/sort":     "the same",
 	"words/words.yaml":         "see TestRecipes, as of the other languages",
 	"sum/sum.yaml":             "see TestRecipes",
 	"lists/lists.yaml":         "see TestRecipes",

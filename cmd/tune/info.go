@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tune"
 	"tune/configs"
 	"tune/kernels/recorded"
 	"tune/kernels/user"
@@ -364,28 +362,12 @@ func (r runRow) words() string {
 }
 
 func rowOf(l results.Listing) runRow {
+	known := l.Known()
 	r := runRow{
 		Dir: l.Dir, State: l.State.String(), Why: l.End.Why, Kernel: l.Settings.Kernel, Shape: l.Settings.Shape,
 		Strategy: l.Settings.Strategy, Constants: l.Settings.StrategyConfig, Seed: l.Settings.Seed, Evaluations: l.Summary.Evaluations, Unit: l.Settings.Unit,
-		Elapsed: l.Summary.Elapsed, Clock: l.Settings.Clock, Created: l.Settings.Created,
-	}
-	if l.Summary.Best != nil {
-		r.Best = &l.Summary.Best.Outcome.Cost
-	}
-	// What is exported has its numbers from the schedule. Where that cannot be read, tune verify says why.
-	s, err := results.ReadSchedule(filepath.Join(l.Dir, tune.ScheduleName))
-	switch {
-	case err == nil && s.Search == nil && s.Evaluations < r.Evaluations && r.Best != nil && space.Objective{}.Less(l.Summary.Best.Outcome, space.Outcome{Status: space.OK, Cost: s.Cost}):
-		// The run has gone on since and found a better point, which that schedule does not judge.
-		r.Elapsed = max(r.Elapsed, s.ElapsedSeconds)
-	case err == nil:
-		r.Baseline, r.Ratio, r.Verdict = s.Baseline.Cost, s.Ratio, s.Verdict
-		r.Elapsed = max(r.Elapsed, s.ElapsedSeconds) // with the measurement at the end
-		if s.Search != nil || r.Best != nil && *r.Best != s.Cost {
-			r.Best, r.Seen = &s.Cost, r.Best
-		}
-	case l.Settings.Measured:
-		r.Best, r.Seen = nil, r.Best
+		Best: known.Best, Baseline: known.Baseline, Ratio: known.Ratio, Verdict: known.Verdict, Seen: known.Seen,
+		Elapsed: known.Elapsed, Clock: l.Settings.Clock, Created: l.Settings.Created,
 	}
 	if l.Err != nil {
 		r.Why = l.Err.Error()

@@ -72,13 +72,14 @@ under fixed. Your reference becomes the plain form, which runs where no variant 
 		}
 		find, done := a.libraryKernels(*yes)
 		defer done()
-		plan, err := f.Plan(find, results.ThisMachine().Fingerprint)
+		here := results.ThisMachine()
+		plan, err := f.Plan(find, here.Fingerprint)
 		if err != nil {
 			return ofFile(err)
 		}
 		o := library.Options{
 			Plan: plan, Dir: *out, Kernels: find, Budget: set.budget.Wall, Evaluations: set.budget.Evaluations, Jobs: set.jobs,
-			Update: *update, Version: tune.Version(), Began: time.Now(),
+			Update: *update, Machine: here, Version: tune.Version(), Began: time.Now(),
 		}
 		if o.Dir == "" {
 			o.Dir = f.Name

@@ -132,11 +132,15 @@ func withoutResult(dir string) error {
 // mustBeRun returns an error where a folder is no run, or holds runs instead.
 func mustBeRun(dir string) error {
 	err := isRun(dir)
-	switch {
-	case err != nil || results.IsRun(dir):
+	if err != nil || results.IsRun(dir) {
 		return err // what opens a damaged run says what is wrong
-	case results.CheckBegun(dir) != nil:
-		return ofFile(results.CheckBegun(dir))
+	}
+	early := results.CheckBegun(dir)
+	if e, ok := errors.AsType[*results.NotBegunError](early); ok && !e.Empty {
+		return early // a kill is not the fault of the command line
+	}
+	if early != nil {
+		return ofFile(early)
 	}
 	return ofFile(fmt.Errorf("%s is not a run: it has no %s: 'tune runs' lists the runs", dir, results.SettingsName))
 }

@@ -50,14 +50,14 @@
 //
 // Exit codes:
 //
-//	0    success: a candidate was found and verified, or the check passed
+//	0    success: a result was checked and exported, whatever its verdict, or the check passed
 //	1    tune failed, or the check failed, or B is slower than tune compare --fail-over allows, or what tune guard guards is slower, or
 //	     tune measure has no verdict
 //	2    usage: a wrong command, flag, key, type or unit, an unknown kernel, or a file or folder that is not there or is of another kind
 //	3    no valid candidate was found
 //	4    tune guard, or tune compare --fail-over, cannot tell
 //	130  interrupted; the best so far is exported, and the run can be resumed
-//	141  whoever read the output ended first, as in tune runs | head
+//	141  the program that read the output ended first, as in tune runs | head
 package main
 
 import (
@@ -314,14 +314,14 @@ A setting is taken from the first of these that has it: the flags, the environme
 setting with its source. Progress goes to standard error, results to standard output.
 
 Exit codes:
-  0    success: a candidate was found and verified, or the check passed
+  0    success: a result was checked and exported, whatever its verdict, or the check passed
   1    tune failed, or the check failed, or B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards is slower,
        or 'tune measure' has no verdict
   2    wrong usage, or a file or folder that is not there or is of another kind
   3    no valid candidate
   4    'tune guard' or 'tune compare --fail-over' cannot tell
   130  interrupted: the best so far is exported, and the run can be resumed
-  141  whoever read the output ended first, as in 'tune runs | head'`,
+  141  the program that read the output ended first, as in 'tune runs | head'`,
 		Example: `  tune --budget 1h
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --seed 7
   tune verify runs/treehash-20260102-150405-1/best.json`,

@@ -80,7 +80,7 @@ It searches nothing, and the journal of the run does not change. Kernels with ex
 		farm.end()
 		d.end()
 		if err == nil {
-			a.remember(c.Context(), indexed, dir)
+			a.remember(c.Context(), indexed, dir, report)
 		}
 		return a.finishMeasure(dir, report, workers.adviseTarget("measure", dir, err), *asJSON)
 	}

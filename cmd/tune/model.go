@@ -78,7 +78,8 @@ Formats of weights: %s.`, strings.Join(model.Families(), ", "), strings.Join(mod
 		if err != nil {
 			return usage(err)
 		}
-		plan, err := a.modelPlan(args[0], &f)
+		here := results.ThisMachine()
+		plan, err := a.modelPlan(args[0], &f, here.Fingerprint)
 		if err != nil {
 			return usage(err)
 		}
@@ -87,7 +88,7 @@ Formats of weights: %s.`, strings.Join(model.Families(), ", "), strings.Join(mod
 		}
 		o := modellib.Options{
 			Plan: plan, Dir: f.out, Find: a.catalog(false).Lookup, Budget: set.budget.Wall, Evaluations: set.budget.Evaluations, Jobs: set.jobs,
-			Peers: f.peers, NoPeers: f.noPeers, Version: tune.Version(), Began: time.Now(),
+			Peers: f.peers, NoPeers: f.noPeers, Machine: here, Version: tune.Version(), Began: time.Now(),
 		}
 		if o.Dir == "" {
 			o.Dir = plan.Name
@@ -113,8 +114,8 @@ Formats of weights: %s.`, strings.Join(model.Families(), ", "), strings.Join(mod
 	return c
 }
 
-// modelPlan reads a model and plans what the flags ask for.
-func (a *app) modelPlan(path string, f *modelFlags) (*modellib.Plan, error) {
+// modelPlan reads a model and plans what the flags ask for. machine is the fingerprint of the one that measures.
+func (a *app) modelPlan(path string, f *modelFlags, machine string) (*modellib.Plan, error) {
 	if f.family != "" && !slices.Contains(model.Families(), f.family) {
 		return nil, fmt.Errorf("--family %s: want one of %s%s", f.family, strings.Join(model.Families(), ", "), space.DidYouMean(f.family, model.Families()))
 	}
@@ -159,7 +160,7 @@ func (a *app) modelPlan(path string, f *modelFlags) (*modellib.Plan, error) {
 	if f.align {
 		padded = c.Align()
 	}
-	plan, err := modellib.NewPlan(c, o, f.name, a.catalog(false).Lookup, results.ThisMachine().Fingerprint)
+	plan, err := modellib.NewPlan(c, o, f.name, a.catalog(false).Lookup, machine)
 	if _, placed := errors.AsType[*model.Fault](err); placed {
 		return nil, fileFault{err}
 	}

@@ -288,7 +288,7 @@ func (s *asking) carry(ctx context.Context, indexed string, run func(context.Con
 	lost := link.client.Err()
 	ended := link.close(endOf(report, err, lost))
 	if report != nil && err == nil {
-		a.remember(ctx, indexed, s.dir)
+		a.remember(ctx, indexed, s.dir, report)
 	}
 	stopped := report == nil || report.Result.Stop == search.Interrupted
 	if fault, ok := errors.AsType[*asktell.FaultError](lost); ok && stopped {

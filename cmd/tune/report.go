@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,13 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune"
-	"tune/internal/cpu"
 	"tune/internal/files"
 	"tune/kernels"
-	"tune/kernels/native"
 	"tune/results"
 	"tune/results/insight"
 	"tune/results/report"
+	"tune/results/schedule"
 	"tune/search/surrogate"
 	"tune/sim"
 	"tune/space"
@@ -37,14 +34,16 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Show runs in one HTML file, or as Markdown",
 		Long: `report writes one HTML file that opens offline: what was tuned and where, how to reproduce it, every outcome over evaluations and over
 time, the distribution of the costs, which parameters mattered, the costs by value and by pair, the failures with their causes, what was
-compared at the end, and the winning program. RUN is the directory of a run, a folder of runs such as that of a library, or a file of
-measurements. Several are shown together. A run that is damaged is shown as far as it can be read; report then says on standard error what
-is damaged, and exits with 1.
+compared at the end, and the winning program. RUN is the directory of a run, a folder of runs, a file of measurements, or a library. For a
+library, the page shows its variants and its certificate, and the runs it was made from if they are still there. Several are shown
+together. A run that is damaged is shown as far as it can be read, and beside others so is a file of measurements; report then says on
+standard error what is damaged, and exits with 1.
 
 With --format md it prints a summary for a pull request. Nothing is run, and nothing of the run is changed.`,
 		Example: `  tune report runs/treehash-20260102-150405-1 -o report.html
   tune report runs/a runs/b -o both.html
   tune report convolution.json.gz -o convolution.html
+  tune report lib -o lib.html
   tune report runs/treehash-20260102-150405-1 --format md`,
 		Args: cobra.ArbitraryArgs,
 	}
@@ -66,12 +65,11 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 		}
 		page := report.Page{Version: tune.Version()}
 		w := a.work("reading the runs", false)
-		runs, left, err := a.reported(args, w)
+		err = a.reported(args, &page, w)
 		w.end()
 		if err != nil {
 			return err
 		}
-		page.Runs, page.Left = runs, left
 		var text bytes.Buffer
 		write := page.HTML
 		if chosen == "md" {
@@ -88,15 +86,20 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 				return err
 			}))
 		}
-		return cmp.Or(err, damagedRuns(runs))
+		return cmp.Or(err, damaged(page))
 	}
 	return c
 }
 
-// damagedRuns says which of the runs of a report are not shown whole because they are damaged; nil where none is.
-func damagedRuns(runs []*report.Run) error {
+// damaged says what of a report is not shown whole because it is damaged; nil where nothing is.
+func damaged(page report.Page) error {
 	var damage []string
-	for _, r := range runs {
+	for _, l := range page.Libraries {
+		if l.Problem != "" {
+			damage = append(damage, l.Problem)
+		}
+	}
+	for _, r := range page.Runs {
 		damage = append(damage, r.Damage...)
 	}
 	if len(damage) == 0 {
@@ -108,76 +111,117 @@ func damagedRuns(runs []*report.Run) error {
 // mostReported is how many runs of a folder are shown: the newest.
 const mostReported = 64
 
-// reported reads the runs that arguments name, and counts the older ones that are left out. shows is told how many of them are read.
-func (a *app) reported(args []string, shows *work) (runs []*report.Run, left int, err error) {
-	var all []func() (*report.Run, error)
-	for _, arg := range args {
-		read, older, err := a.reportedBy(arg)
-		if err != nil {
-			return nil, 0, err
-		}
-		all, left = append(all, read...), left+older
-	}
-	for i, read := range all {
-		if len(all) > 1 {
-			shows.observe("reading", i, len(all))
-		}
-		run, err := read()
-		if err != nil {
-			return nil, 0, err
-		}
-		runs = append(runs, run)
-	}
-	return runs, left, nil
+// found is what arguments name: libraries, and runs that are still to be read.
+type found struct {
+	libraries []*report.Library
+	read      []unread
+	left      int // how many older runs of folders are left out
 }
 
-// reportedBy returns what reads the runs that an argument names, and how many older ones of a folder it leaves out.
-func (a *app) reportedBy(arg string) (read []func() (*report.Run, error), left int, err error) {
+// unread is a run, or a file of measurements, that is still to be read.
+type unread struct {
+	name string
+	open func() (*report.Run, error)
+}
+
+// reported reads the runs and libraries that arguments name into a page. shows is told how many of the runs are read.
+func (a *app) reported(args []string, page *report.Page, shows *work) error {
+	var all found
+	for _, arg := range args {
+		if err := a.reportedBy(arg, &all); err != nil {
+			return err
+		}
+	}
+	page.Libraries, page.Left = all.libraries, all.left
+	for i, read := range all.read {
+		if len(all.read) > 1 {
+			shows.observe("reading", i, len(all.read))
+		}
+		run, err := read.open()
+		if err != nil && len(args) > 1 {
+			run, err = report.Unread(read.name, err), nil // the others are shown all the same
+		}
+		if err != nil {
+			return err
+		}
+		page.Runs = append(page.Runs, run)
+	}
+	return nil
+}
+
+// reportedBy finds what an argument names.
+func (a *app) reportedBy(arg string, all *found) error {
 	if err := absent(arg); err != nil && pages[endingOf(arg)] != "" {
-		return nil, 0, usage(fmt.Errorf("%s is not a run: to write it, give --output %[1]s", arg))
+		return usage(fmt.Errorf("%s is not a run: to write it, give --output %[1]s", arg))
 	} else if err != nil {
-		return nil, 0, err
+		return err
 	}
 	if err := noRun(arg); err != nil {
-		return nil, 0, err
+		return err
 	}
 	o := a.reportOptions()
-	open := func(dir string) { read = append(read, func() (*report.Run, error) { return report.Open(dir, o), nil }) }
+	open := func(dir string) {
+		all.read = append(all.read, unread{dir, func() (*report.Run, error) { return report.Open(dir, o), nil }})
+	}
 	info, err := os.Stat(arg)
+	manifest := false
 	switch {
 	case err != nil:
-		return nil, 0, err
+		return err
 	case !info.IsDir() && filepath.Base(arg) == tune.ScheduleName:
 		arg = filepath.Dir(arg)
-	case !info.IsDir() && filepath.Base(arg) == "manifest.json":
-		return a.reportedBy(filepath.Dir(arg))
+	case !info.IsDir() && filepath.Base(arg) == results.ManifestName:
+		arg, manifest = filepath.Dir(arg), true
 	case !info.IsDir():
-		return append(read, func() (*report.Run, error) { return report.Measurements(arg, o) }), 0, nil
+		all.read = append(all.read, unread{arg, func() (*report.Run, error) { return report.Measurements(arg, o) }})
+		return nil
 	}
 	if results.IsRun(arg) {
 		open(arg)
-		return read, 0, nil
+		return nil
 	}
+	library := libraryAt(arg, manifest)
+	if library != nil {
+		all.libraries = append(all.libraries, library)
+	}
+	before := len(all.read)
 	for _, dir := range results.Folders(arg) {
 		list, err := results.List(dir)
 		if err != nil {
-			return nil, 0, err
+			return err
 		}
 		n := min(len(list), mostReported)
 		for _, l := range list[:n] {
 			open(l.Dir)
 		}
-		left += len(list) - n
+		all.left += len(list) - n
 	}
-	if len(read) == 0 {
-		return nil, 0, ofFile(fmt.Errorf("%s is no run, and has none: give the directory of a run (see tune runs), or a file of measurements", arg))
+	if len(all.read) == before && library == nil {
+		return ofFile(fmt.Errorf("%s is not a run, and holds none: give the directory of a run (see tune runs), a library, or a file of measurements", arg))
 	}
-	return read, left, nil
+	return nil
 }
 
 // reportOptions say how runs are read for a page.
 func (a *app) reportOptions() report.Options {
-	return report.Options{Space: a.spaceOfRun, Learn: learn, Explain: a.explainForPage}
+	return report.Options{Space: a.spaceOfRun, Learn: learn, Again: a.runAgain, Explain: a.explainForPage}
+}
+
+// runAgain is the command that begins a run with the settings of the one in a directory; "" where its kernel is not known here.
+func (a *app) runAgain(dir string, s results.Settings) string {
+	if s.Data != nil { // the command names the file of measurements, which may be large: nothing else of it is needed
+		return schedule.Again(s, kernels.Info{Files: kernels.Files{Data: (*kernels.DataFile)(s.Data)}}, dir)
+	}
+	found, err := a.catalog(false).OfRun(dir, false)
+	if err != nil {
+		return ""
+	}
+	defer a.end(found)
+	k, err := found.Table.Lookup(s.Kernel)
+	if err != nil {
+		return ""
+	}
+	return schedule.Again(s, k.Info(), dir)
 }
 
 // learn learns what matters as the default strategy does.
@@ -250,48 +294,4 @@ func usageOf(p *sim.Program) *report.Usage {
 		u.Cycles = append(u.Cycles, slots)
 	}
 	return u
-}
-
-// roofline places a kernel in C below the roofs of this processor, where these are known and the run was made on one like it.
-func (a *app) roofline(dir string, r *report.Run) {
-	s := r.Schedule
-	threads := 0
-	for _, artifact := range s.Artifacts {
-		var b builtWith
-		if !strings.HasSuffix(artifact.Name, ".build.json") {
-			continue
-		}
-		if text, err := files.In(dir).Read(artifact.Name, files.Settings); err == nil && json.Unmarshal(text, &b) == nil {
-			threads = max(b.Threads, 1)
-		}
-	}
-	here := results.ThisMachine()
-	if threads == 0 || s.Machine.CPU != here.CPU || s.Machine.Arch != here.Arch {
-		return
-	}
-	roofs := a.host.KeptRoofs(context.Background())
-	r.Limits = limitWords(s, threads, roofs.Roofs, cpu.CacheSizes())
-	flops, isFlops := space.FindMetric(s.Metrics, space.MetricGFLOPS)
-	if ops, ok := space.FindMetric(s.Metrics, space.MetricGOPS); !isFlops && ok {
-		flops = ops
-	}
-	bytes, ok := space.FindMetric(s.Metrics, space.MetricGBS)
-	if !ok || flops == 0 {
-		return
-	}
-	f := &report.Roofline{Intensity: flops / bytes, Reached: flops, Unit: "GOP/s"}
-	wanted := func(one native.Roof) bool { return one.Unit == "GOP/s" }
-	if isFlops {
-		f.Unit, wanted = "GFLOP/s", func(one native.Roof) bool { return one.Kind == "f32" }
-	}
-	for _, one := range roofs.Roofs {
-		most := one.Rate / 1e9 * float64(threads)
-		switch {
-		case wanted(one) && most > f.Peak.Most:
-			f.Peak = report.Roof{Name: one.Kind, Most: most}
-		case one.Kind == "read":
-			f.Memory = append(f.Memory, report.Roof{Name: one.Level, Most: most})
-		}
-	}
-	r.Roofline = f
 }

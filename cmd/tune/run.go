@@ -290,7 +290,7 @@ func (a *app) runEnded(ctx context.Context, report *tune.Report, err error, e ru
 	if e.started {
 		d.end()
 		if err == nil {
-			a.remember(ctx, e.indexed, set.dir)
+			a.remember(ctx, e.indexed, set.dir, report)
 		}
 		err = adviseSetup(set.dir, adviseFull(set.dir, err))
 	} else if err != nil && !gone && !interrupted(ctx, err) {
@@ -567,7 +567,7 @@ worker again by its name. The other settings are the run's own: of the environme
 		if started {
 			d.end()
 			if err == nil {
-				a.remember(c.Context(), indexed, dir)
+				a.remember(c.Context(), indexed, dir, report)
 			}
 		}
 		if _, busy := errors.AsType[*results.InUseError](err); busy {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -33,8 +34,9 @@ appear, vanish or be damaged while it is open. Ctrl-C ends it.
 
 With --workers, the address of a NATS server, it also shows the workers that are connected there, and why one does not serve a run.
 
-Only this machine can open the page. To let others open it, give --listen and a --token of at least 16 characters, which they must know:
-the files of runs may hold names and paths that others should not see. The connection is not encrypted, so use a tunnel across a network.`,
+Only this machine can open the page. To let others open it, give --listen and a --token, a password of at least 16 characters. The address that
+tune prints has it. Without it nobody there can read the runs, whose files may hold names and paths that others should not see. The connection
+is not encrypted, so use a tunnel across a network.`,
 		Example: `  tune serve
   tune serve runs other/runs --listen 127.0.0.1:0
   tune serve --workers nats://build-host:4222 --token-file token
@@ -44,7 +46,7 @@ the files of runs may hold names and paths that others should not see. The conne
 	addSettings(c.Flags(), "out")
 	c.Flags().Lookup("out").Usage = "`folder` that holds the run directories"
 	listen := c.Flags().String("listen", defaultListen, "`address` to listen on, as host:port; port 0 takes a free one")
-	token := c.Flags().String("token", "", "`secret` that whoever opens the page must know; needed where --listen is not this machine")
+	token := c.Flags().String("token", "", "`password` of the page, of 16 characters or more; needed if other machines can reach --listen")
 	nats := c.Flags().String("workers", "", "`address` of a NATS server whose workers to show, such as nats://host:4222")
 	login := addLogin(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -87,6 +89,9 @@ the files of runs may hold names and paths that others should not see. The conne
 // leastToken is how many characters a token has at least: so many cannot be guessed.
 const leastToken = 16
 
+// lastPages is how long a server that ends takes at most to send its pages once more. The page of a long run takes seconds to draw.
+const lastPages = 5 * time.Second
+
 // checkListen reports an address that cannot be served.
 func checkListen(listen, token string) (host string, err error) {
 	host, port, err := net.SplitHostPort(listen)
@@ -122,11 +127,12 @@ func (a *app) serveBeside(ctx context.Context, dir string, wanted bool) (stop fu
 	if !wanted {
 		return func() {}, nil
 	}
-	address, end, err := a.serve(ctx, []string{filepath.Dir(dir)}, "127.0.0.1:0", "", nil)
+	// A run that is interrupted is shown until it has ended.
+	address, end, err := a.serve(context.WithoutCancel(ctx), []string{filepath.Dir(dir)}, "127.0.0.1:0", "", nil)
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(aboveLine{a}, "live at %s\n", address)
+	fmt.Fprintf(aboveLine{a}, "live at %s\n", strings.TrimSuffix(address, "/")+report.PathOf(filepath.Clean(dir)))
 	return func() { _ = end() }, nil // the run is what counts
 }
 
@@ -153,8 +159,8 @@ func (a *app) serve(ctx context.Context, dirs []string, listen, token string, wo
 	go func() { ended <- server.Serve(listener) }()
 	stop = func() error {
 		cancel()
-		// What is still open ends with the context; a client that does not read is cut off.
-		wait, done := context.WithTimeout(context.Background(), 2*time.Second)
+		// What is still open gets what has changed, and ends; a client that does not read is cut off.
+		wait, done := context.WithTimeout(context.Background(), lastPages)
 		defer done()
 		if server.Shutdown(wait) != nil {
 			_ = server.Close()

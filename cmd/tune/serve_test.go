@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -63,6 +64,64 @@ func TestServe(t *testing.T) {
 	}
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it ended after %v", took)
+	}
+}
+
+// TestLiveEnds: the page of a run that is shown live ends as the run does, also where Ctrl-C ends the run.
+func TestLiveEnds(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	file := filepath.Join(root, "my.yaml")
+	const kernel = `kernel: {name: my}
+space: {parameters: [{name: n, type: enum, values: [1, 2, 3, 4]}]}
+command:
+  run: sleep 0.5; echo {{n}}
+  metric: {from: output, unit: steps, exact: true}
+`
+	if err := os.WriteFile(file, []byte(kernel), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"whole": "finished: ", "interrupted": "interrupted"} {
+		cmd := exec.Command("tune", "run", file, "--strategy", "grid", "--no-db", "--live", "--progress", "plain", "--dir", filepath.Join(root, name))
+		pipe, err := cmd.StderrPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Process.Kill()
+		said := bufio.NewReader(pipe)
+		line, err := said.ReadString('\n')
+		address, ok := strings.CutPrefix(strings.TrimSpace(line), "live at ")
+		if !ok {
+			t.Fatalf("%s: it says %q: %v", name, line, err)
+		}
+		go func() { _, _ = io.Copy(io.Discard, said) }()
+		answer, err := http.Get(strings.Replace(address, "/run?", "/events?", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		events, last, sent := bufio.NewReader(answer.Body), "", false
+		for {
+			text, err := events.ReadString('\n')
+			if err != nil {
+				break
+			}
+			if strings.HasPrefix(text, "data: ") {
+				last = text
+			}
+			if name == "interrupted" && !sent && strings.Contains(last, "running") {
+				if sent = true; cmd.Process.Signal(os.Interrupt) != nil {
+					t.Error("the run has ended before Ctrl-C")
+				}
+			}
+		}
+		_ = cmd.Wait() // the page says how it ended
+		if !strings.Contains(last, want) || strings.Contains(last, "running") {
+			t.Errorf("%s: the last page is %.2000s", name, last)
+		}
 	}
 }
 

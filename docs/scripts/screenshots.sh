@@ -12,7 +12,7 @@ dir=$(mktemp -d)
 server= run=
 # Without a child, kill says so and nothing is lost.
 trap 'kill $server $run 2>/dev/null || true; wait; rm -rf "$dir"' EXIT
-(cd "$docs/.." && ${GO:-go} build -o "$dir/picture" ./docs/scripts/picture)
+(cd "$docs/.." && ${GO:-go} build -tags browser -o "$dir/picture" ./docs/scripts/picture)
 cd "$dir"
 shape=height=6,rounds=8,batch=64
 

@@ -26,7 +26,9 @@ func powercap(t *testing.T) (root string, set func(processor int, microjoules ui
 			t.Fatal(err)
 		}
 	}
-	for zone, name := range map[string]string{"intel-rapl:0": "package-0", "intel-rapl:1": "package-1", "intel-rapl:0:0": "core", "intel-rapl": ""} {
+	// The first processor has two zones with the same counter.
+	for zone, name := range map[string]string{"intel-rapl:0": "package-0", "intel-rapl:1": "package-1", "intel-rapl:0:0": "core", "intel-rapl": "",
+		"intel-rapl-mmio:0": "package-0", "intel-rapl-mmio": ""} {
 		if name != "" {
 			write(zone, "name", name)
 		}
@@ -34,7 +36,10 @@ func powercap(t *testing.T) (root string, set func(processor int, microjoules ui
 		write(zone, "energy_uj", "500")
 	}
 	return root, func(processor int, microjoules uint64) {
-		write("intel-rapl:"+strconv.Itoa(processor), "energy_uj", strconv.FormatUint(microjoules, 10))
+		zones, _ := filepath.Glob(filepath.Join(root, "intel-rapl*:"+strconv.Itoa(processor)))
+		for _, zone := range zones {
+			write(filepath.Base(zone), "energy_uj", strconv.FormatUint(microjoules, 10))
+		}
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,7 +19,8 @@ type zone struct {
 }
 
 // zones lists the processors: the zones of powercap whose name begins with "package". Each has zones of its own for parts of it, which
-// are not counted again.
+// are not counted again. Nor is a processor whose counter the system reaches in two ways, as intel-rapl:0 and intel-rapl-mmio:0: of
+// zones with one name the last counts, which is the one of the processor's own registers.
 func (c Counters) zones() ([]zone, error) {
 	root := c.Powercap
 	if root == "" {
@@ -27,7 +30,7 @@ func (c Counters) zones() ([]zone, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []zone
+	of := map[string]zone{}
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil || !strings.HasPrefix(string(text), "package") {
@@ -37,11 +40,13 @@ func (c Counters) zones() ([]zone, error) {
 		if z.most, err = readNumber(filepath.Join(filepath.Dir(name), "max_energy_range_uj")); err != nil {
 			return nil, err
 		}
-		out = append(out, z)
+		of[strings.TrimSpace(string(text))] = z
 	}
-	if len(out) == 0 {
+	if len(of) == 0 {
 		return nil, fmt.Errorf("the system counts no energy: %s has no processor", root)
 	}
+	out := slices.Collect(maps.Values(of))
+	slices.SortFunc(out, func(a, b zone) int { return strings.Compare(a.file, b.file) })
 	return out, nil
 }
 

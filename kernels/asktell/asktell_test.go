@@ -348,7 +348,7 @@ func TestSave(t *testing.T) {
 	if _, err := c.Score(t.Context(), 0); !errors.As(err, &unasked) {
 		t.Errorf("a score without a client: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, savedDir, savedList), []byte(`{"format":9}`), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, savedIn.ListPath()), []byte(`{"format":9}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(dir); err == nil || errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "format 9") {

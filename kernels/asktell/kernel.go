@@ -5,9 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -221,18 +219,18 @@ func (p *problem) lookup(point space.Point, fidelity int) (space.Outcome, error)
 	return space.Outcome{}, nil
 }
 
+// Abilities returns none.
+func (*candidate) Abilities() kernels.Abilities { return kernels.Abilities{} }
+
 // Artifacts returns the values of the point.
 func (c *candidate) Artifacts() ([]kernels.Artifact, error) {
 	return []kernels.Artifact{{Name: "values.json", Write: kernels.WriteJSON(c.point)}}, nil
 }
 
 // The copy of the space in a run directory.
-const (
-	savedDir    = "asked"
-	savedSpace  = "space.yaml"
-	savedList   = "asked.json"
-	savedFormat = 1
-)
+var savedIn = files.Saved{What: "space", Folder: "asked", List: "asked.json", Format: 1}
+
+const savedSpace = "space.yaml"
 
 type saved struct {
 	Format int    `json:"format"`
@@ -242,11 +240,11 @@ type saved struct {
 
 // save copies the space into a run directory, which from then on says what is known of its points.
 func (k *Kernel) save(runDir string) error {
-	dir := filepath.Join(runDir, savedDir)
+	dir := filepath.Join(runDir, savedIn.Folder)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("cannot save the space: %w", err)
 	}
-	text, err := json.MarshalIndent(saved{savedFormat, k.path, k.levels}, "", "  ")
+	text, err := json.MarshalIndent(saved{savedIn.Format, k.path, k.levels}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -254,7 +252,7 @@ func (k *Kernel) save(runDir string) error {
 	if err := files.Write(filepath.Join(dir, savedSpace), k.data); err != nil {
 		return err
 	}
-	if err := files.Write(filepath.Join(dir, savedList), append(text, '\n')); err != nil {
+	if err := files.Write(filepath.Join(runDir, savedIn.ListPath()), append(text, '\n')); err != nil {
 		return err
 	}
 	k.problem.mu.Lock()
@@ -265,32 +263,16 @@ func (k *Kernel) save(runDir string) error {
 
 // Open returns the kernel of a run. The error of a run of another kernel is fs.ErrNotExist.
 func Open(runDir string) (*Kernel, error) {
-	dir, in := filepath.Join(runDir, savedDir), files.In(runDir)
-	text, err := in.Read(filepath.Join(savedDir, savedList), files.Settings)
-	if err != nil {
-		return nil, err
-	}
-	fail := func(err error) (*Kernel, error) {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = errors.New(err.Error()) // must not look like a run of another kernel
+	return files.ReadSaved(savedIn, runDir, func(s saved, read func(string, int64) ([]byte, error)) (*Kernel, error) {
+		data, err := read(savedSpace, files.YAML)
+		if err != nil {
+			return nil, err
 		}
-		return nil, fmt.Errorf("%s: the saved space cannot be read: %w", dir, err)
-	}
-	var s saved
-	if err := json.Unmarshal(text, &s); err != nil {
-		return fail(err)
-	}
-	if s.Format != savedFormat {
-		return fail(fmt.Errorf("%s has format %d, and this tune reads format %d", savedList, s.Format, savedFormat))
-	}
-	data, err := in.Read(filepath.Join(savedDir, savedSpace), files.YAML)
-	if err != nil {
-		return fail(err)
-	}
-	k, err := New(s.Path, data, s.Levels)
-	if err != nil {
-		return fail(err)
-	}
-	k.problem.runDir = runDir
-	return k, nil
+		k, err := New(s.Path, data, s.Levels)
+		if err != nil {
+			return nil, err
+		}
+		k.problem.runDir = runDir
+		return k, nil
+	})
 }

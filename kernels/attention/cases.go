@@ -36,44 +36,22 @@ const (
 // codes is how many different keys a head of coded inputs has.
 const codes = 16
 
-// askedCases keeps the cases of the asked shape for the last seeds, because every candidate is checked on them.
-type askedCases struct {
-	mu   sync.Mutex
-	kept []keptCases
-}
-
-type keptCases struct {
-	seed  uint64
-	cases []native.Case
-}
-
-// keepSeeds is how many seeds are kept: that of the search, and that of a check at the end.
-const keepSeeds = 2
-
 // askedOf returns the cases of the asked shape: the one that is timed, and a coded one where that is not compared as a whole.
 func (a *Spec) askedOf(ctx context.Context, seed uint64) ([]native.Case, error) {
-	a.asked.mu.Lock()
-	defer a.asked.mu.Unlock()
-	for _, kept := range a.asked.kept {
-		if kept.seed == seed {
-			return kept.cases, nil
+	return a.asked.Of(seed, func() (cases []native.Case, err error) {
+		fills := []filling{uniform}
+		if !a.whole(a.size) {
+			fills = append(fills, coded)
 		}
-	}
-	fills := []filling{uniform}
-	if !a.whole(a.size) {
-		fills = append(fills, coded)
-	}
-	var cases []native.Case
-	for n, fill := range fills {
-		c, err := a.newCase(ctx, a.size, fill, seed, uint64(n))
-		if err != nil {
-			return nil, err
+		for n, fill := range fills {
+			c, err := a.newCase(ctx, a.size, fill, seed, uint64(n))
+			if err != nil {
+				return nil, err
+			}
+			cases = append(cases, c)
 		}
-		cases = append(cases, c)
-	}
-	a.asked.kept = append(a.asked.kept, keptCases{seed, cases})
-	a.asked.kept = a.asked.kept[max(0, len(a.asked.kept)-keepSeeds):]
-	return cases, nil
+		return cases, nil
+	})
 }
 
 // CaseClass names what the cases of a point depend on: the sizes of its tiles.

@@ -83,7 +83,7 @@ type Spec struct {
 	machine  native.Machine
 
 	native.Choices
-	asked askedCases
+	asked native.Kept[[]native.Case]
 }
 
 // size is what may differ between the cases of a spec.

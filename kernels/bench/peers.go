@@ -266,8 +266,8 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 			r.RatioBaseline, _, _ = inverse(c)
 		default:
 			r.Peers[rivals[i].name], r.PeerCosts[rivals[i].name] = work/c.Cost, c.Cost
-			if d, ok := rivals[i].candidate.(kernels.Deviator); ok {
-				r.PeerErrors[rivals[i].name] = d.Deviation().MaxError
+			if deviation := rivals[i].candidate.Abilities().Deviation; deviation != nil {
+				r.PeerErrors[rivals[i].name] = deviation().MaxError
 			}
 		}
 		// The baseline follows the libraries, and counts as one where there is none.

@@ -55,6 +55,7 @@ func (m made) Score(context.Context, int) (kernels.Score, error) {
 	return kernels.Score{Cost: 1}, nil
 }
 func (m made) Artifacts() ([]kernels.Artifact, error) { return nil, nil }
+func (m made) Abilities() kernels.Abilities           { return kernels.Abilities{} }
 
 // TestOptionalPeers: one of several ways of a library is left out where there is no such way, and not where it is wrong. A library has to
 // be able to what it is there for.

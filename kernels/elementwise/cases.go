@@ -27,45 +27,19 @@ const (
 // size is the size of one case.
 type size struct{ n, arrays int }
 
-// cases keeps the asked case of the last seeds, because every candidate is checked on it.
-type cases struct {
-	mutex sync.Mutex
-	kept  []keptCases
-}
-
-type keptCases struct {
-	seed  uint64
-	cases []native.Case
-}
-
-// keepSeeds is how many seeds are kept: that of the search, and that of a check at the end. Large cases keep one.
-const (
-	keepSeeds = 2
-	keepBytes = 64 << 20
-)
+// keepBytes is the size of a case from which on the cases of one seed alone are kept.
+const keepBytes = 64 << 20
 
 // asked returns the cases of the asked shape: the one that is timed, and for a reduction one whose result is exact, because
 // what rounding may do to long sums hides a few wrong terms.
 func (k *Spec) asked(seed uint64) []native.Case {
-	k.inputs.mutex.Lock()
-	defer k.inputs.mutex.Unlock()
-	for _, kept := range k.inputs.kept {
-		if kept.seed == seed {
-			return kept.cases
+	list, _ := k.inputs.Of(seed, func() ([]native.Case, error) {
+		s := size{k.n, k.arrays}
+		if k.op.reduce {
+			return []native.Case{k.newCase(s, uniform, seed, 0), k.newCase(s, whole, seed, wholeNumber)}, nil
 		}
-	}
-	var list []native.Case
-	if k.op.reduce {
-		list = []native.Case{k.newCase(size{k.n, k.arrays}, uniform, seed, 0), k.newCase(size{k.n, k.arrays}, whole, seed, wholeNumber)}
-	} else {
-		list = []native.Case{k.newCase(size{k.n, k.arrays}, special, seed, 0)}
-	}
-	keep := keepSeeds
-	if 4*k.n*k.arrays > keepBytes {
-		keep = 1
-	}
-	k.inputs.kept = append(k.inputs.kept, keptCases{seed, list})
-	k.inputs.kept = k.inputs.kept[max(0, len(k.inputs.kept)-keep):]
+		return []native.Case{k.newCase(s, special, seed, 0)}, nil
+	})
 	return list
 }
 

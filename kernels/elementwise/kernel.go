@@ -82,7 +82,7 @@ type Spec struct {
 
 	native.Choices
 	plain  space.Point // the plain loop, for every processor
-	inputs cases
+	inputs native.Kept[[]native.Case]
 }
 
 // NewSpec makes the family of a shape on a machine. It fails where the shape has too many elements.
@@ -97,6 +97,9 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	}
 	if k.n*k.arrays > maxElements {
 		return nil, kernels.BadShape("n=%d,arrays=%d: a buffer may have at most %d elements", k.n, k.arrays, maxElements)
+	}
+	if 4*k.n*k.arrays > keepBytes {
+		k.inputs.Most = 1
 	}
 	err := k.Choose(k.newSpace, k.newPresets)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -407,35 +406,16 @@ var oddShapes = []Dims{{1, 1, 1}, {37, 41, 1}, {1, 53, 29}, {59, 1, 31}, {3, 5, 
 // deepShape has more than one block along K, the last of which is not full, and of the other dimensions a few tiles.
 func deepShape(kc int) Dims { return Dims{19, 37, kc + kc/2 + 1} }
 
-// asked keeps the operands of the asked shape for the last seeds, because their references are dear.
-type asked struct {
-	mu   sync.Mutex
-	kept []*operands
-}
-
-// keepSeeds is how many seeds are kept: that of the search, and that of a check at the end.
-const keepSeeds = 2
-
-// of returns the operands for a seed.
-func (a *asked) of(ctx context.Context, s *Spec, seed uint64) (*operands, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if i := slices.IndexFunc(a.kept, func(o *operands) bool { return o.seed == seed }); i >= 0 {
-		return a.kept[i], nil
-	}
+// prepared returns the operands of the asked shape for a seed, with their reference.
+func (s *Spec) prepared(ctx context.Context, seed uint64) (*operands, error) {
 	o := newOperands(s.dims, s.layout == LayoutNT, seed)
-	if err := o.prepare(ctx); err != nil {
-		return nil, err
-	}
-	a.kept = append(a.kept, o)
-	a.kept = a.kept[max(0, len(a.kept)-keepSeeds):]
-	return o, nil
+	return o, o.prepare(ctx)
 }
 
 // Variant returns the asked shape with the inputs of a seed.
 func (s *Spec) Variant(ctx context.Context, _ space.Point, seed uint64) (native.Case, error) {
-	o := newOperands(s.dims, s.layout == LayoutNT, seed)
-	if err := o.prepare(ctx); err != nil {
+	o, err := s.prepared(ctx, seed)
+	if err != nil {
 		return native.Case{}, err
 	}
 	c := o.asCase()
@@ -460,7 +440,7 @@ func (s *Spec) CaseClass(p space.Point) string { return fmt.Sprint(p.Int("kc")) 
 
 // Cases returns the asked shape and some odd ones, among them one of more than a block along K where the point has blocks.
 func (s *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
-	first, err := s.asked.of(ctx, s, seed)
+	first, err := s.asked.Of(seed, func() (*operands, error) { return s.prepared(ctx, seed) })
 	if err != nil {
 		return nil, err
 	}

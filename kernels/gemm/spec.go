@@ -16,7 +16,7 @@ type Spec struct {
 	threads int
 	native.Choices
 	machine native.Machine
-	asked   *asked
+	asked   *native.Kept[*operands]
 	linked  bool // the code takes the leading dimensions
 }
 
@@ -36,7 +36,7 @@ func NewSpec(m native.Machine, layout string, d Dims, threads int) (*Spec, error
 	case len(m.Compilers) == 0:
 		return nil, fmt.Errorf("gemm: the machine has no C compiler")
 	}
-	s := &Spec{layout: layout, dims: d, threads: threads, machine: m, asked: new(asked)}
+	s := &Spec{layout: layout, dims: d, threads: threads, machine: m, asked: new(native.Kept[*operands])}
 	err := s.Choose(
 		func() (*space.Space, error) { return newSpace(m, layout, d, threads) },
 		func() ([]kernels.Preset, error) { return presets(s.Space(), m, layout, d, threads) })

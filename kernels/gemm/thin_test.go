@@ -68,7 +68,12 @@ int main(void) {
 				for (int64_t k = 1; k <= 45; k += m % 3 + 1) check(m, n, k, pad);
 		for (int64_t m = 1; m <= 5; m++)
 			for (int64_t n = 19; n <= 150; n++) check(m, n, 1 + (n + m) % 11, pad);
-		for (int64_t k = 1; k <= 4; k++) check(66, 2001, k, pad); // a C that is far away
+		for (int64_t m = 1; m <= 3; m++)
+			for (int64_t n = 151; n <= 470; n += m) check(m, n, 1 + (n + m) % 19, pad);
+		for (int64_t k = 1; k <= 4; k++) {
+			for (int64_t m = 1; m <= 9; m++) check(m, 151 + 7 * m + k, k, pad);
+			check(66, 2001, k, pad); // a C that is far away
+		}
 		for (int64_t n = 1; n <= 9; n++) // several blocks of a column
 			for (int64_t k = 1020; k <= 1030; k++) check(11, n, k, pad);
 		for (int64_t m = 1; m <= 3; m++) { // several blocks of columns, and a B that is far away

@@ -41,7 +41,6 @@ func Tolerance(k int) float64 { return 0x1p-24 * (8*math.Sqrt(float64(k)) + 64) 
 
 // drawn is a case as it is for every point.
 type drawn struct {
-	seed uint64
 	size
 	a, b []byte   // as they arrive, b where it is not packed
 	bits []uint16 // of b, n × k
@@ -51,36 +50,18 @@ type drawn struct {
 	packed map[layout][]byte
 }
 
-// cases keeps the inputs and references of the asked shape for the last seeds.
-type cases struct {
-	mutex sync.Mutex
-	kept  []*drawn // by seed
-}
+// keepVariants is how many seeds of variants are kept.
+const keepVariants = 3
 
-// keepSeeds is how many seeds of checks are kept: that of the search, and that of a check at the end. Variants for timing are a few.
-const (
-	keepSeeds    = 2
-	keepVariants = 3
-)
-
-// of returns the inputs of the asked shape for a seed.
-func (c *cases) of(g *Spec, seed uint64, keep int) *drawn {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	for _, d := range c.kept {
-		if d.seed == seed {
-			return d
-		}
-	}
-	d := g.draw(size{g.m, g.n, g.k}, uniform, seed, 0)
-	c.kept = append(c.kept, d)
-	c.kept = c.kept[max(0, len(c.kept)-keep):]
+// asked returns the inputs of the asked shape for a seed.
+func (g *Spec) asked(kept *native.Kept[*drawn], seed uint64) *drawn {
+	d, _ := kept.Of(seed, func() (*drawn, error) { return g.draw(size{g.m, g.n, g.k}, uniform, seed, 0), nil })
 	return d
 }
 
 // Variant returns the asked shape with the inputs of a seed, laid out as a point wants it.
 func (g *Spec) Variant(_ context.Context, p space.Point, seed uint64) (native.Case, error) {
-	return g.newCase(p, g.varied.of(g, seed, keepVariants)), nil
+	return g.newCase(p, g.asked(&g.varied, seed)), nil
 }
 
 // VariantClass names the layout of packed B that a point wants.
@@ -115,7 +96,7 @@ func (g *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.
 		return nil, err
 	}
 	list := []*drawn{
-		g.checked.of(g, seed, keepSeeds),
+		g.asked(&g.checked, seed),
 		g.draw(size{1 + rng.IntN(3), 1 + rng.IntN(3), 1 + rng.IntN(9)}, ties, seed, 1),
 		g.draw(middle, uniform, seed, 2),
 		g.draw(size{mr + 1 + rng.IntN(2*mr), nr + rng.IntN(nr+1), 2 + rng.IntN(140)}, ties, seed, 3),
@@ -184,7 +165,7 @@ func (g *Spec) inputsOf(s size, fill filling, seed, number uint64) *drawn {
 		other = uniform // a number that counts as zero would make NaN of an infinity
 	}
 	a, b := g.matrix(s.m, s.k, fill, rng), g.matrix(s.n, s.k, other, rng)
-	d := &drawn{seed: seed, size: s}
+	d := &drawn{size: s}
 	o := &operands{size: s, Type: g.Type}
 	var abits []uint16
 	abits, o.a = g.round(a)

@@ -92,8 +92,8 @@ type Spec struct {
 	machine native.Machine
 
 	native.Choices
-	checked cases
-	varied  cases // those that candidates are timed on
+	// The inputs and references of the asked shape: those that candidates are checked on, and timed on.
+	checked, varied native.Kept[*drawn]
 }
 
 // NewSpec makes the family of a shape on a machine. It fails where the shape has too many elements.
@@ -107,6 +107,7 @@ func NewSpec(t *Type, s kernels.Shape, m native.Machine) (*Spec, error) {
 		threads: s.Int("threads"),
 		cache:   s.Text("cache"),
 		machine: m,
+		varied:  native.Kept[*drawn]{Most: keepVariants},
 	}
 	if err := native.FitProduct(g.m, g.n, g.k, maxElements); err != nil {
 		return nil, err

@@ -84,5 +84,5 @@ type peerSpec struct{ *Spec }
 
 // Cases returns the asked shape.
 func (s peerSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
-	return []native.Case{s.newCase(p, s.checked.of(s.Spec, seed, keepSeeds))}, ctx.Err()
+	return []native.Case{s.newCase(p, s.asked(&s.checked, seed))}, ctx.Err()
 }

@@ -64,7 +64,7 @@ func TestPeers(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s %s: %s: %v", test.kind.name, test.shape, peer.Name, err)
 			}
-			t.Logf("%s %s: %s: %+v", test.kind.name, test.shape, peer.Name, peer.Candidate.(kernels.Deviator).Deviation())
+			t.Logf("%s %s: %s: %+v", test.kind.name, test.shape, peer.Name, peer.Candidate.Abilities().Deviation())
 		}
 		if !slices.Equal(names, test.want) && (test.kind == Half || len(names) != len(test.want)-1) { // oneDNN is unfit on some processors
 			t.Errorf("%s %s: got %v, want %v", test.kind.name, test.shape, names, test.want)

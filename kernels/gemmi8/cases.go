@@ -49,53 +49,32 @@ type operands struct {
 
 // drawn is a case as it is for every point.
 type drawn struct {
-	seed, number uint64
 	size
 	a, w, scales []byte
 	want         *operands
 }
 
-// cases keeps the inputs and references of the asked shape for the last seeds.
-type cases struct {
-	mutex sync.Mutex
-	kept  [][]*drawn // by seed
-}
-
-// keepSeeds is how many seeds are kept: that of the search, and that of a check at the end.
-const keepSeeds = 2
+// keepVariants is more seeds of variants than a problem has.
+const keepVariants = 32
 
 // asked returns the inputs of the asked shape: those that are timed, and where they cannot be compared as a whole, others
 // that can.
 func (g *Spec) asked(seed uint64) []*drawn {
-	g.inputs.mutex.Lock()
-	defer g.inputs.mutex.Unlock()
-	for _, d := range g.inputs.kept {
-		if d[0].seed == seed {
-			return d
+	d, _ := g.inputs.Of(seed, func() ([]*drawn, error) {
+		s := size{g.m, g.n, g.k}
+		d := []*drawn{g.draw(s, uniform, seed, 0)}
+		if g.relu && !d[0].want.whole {
+			d = append(d, g.draw(s, signed, seed, 5))
 		}
-	}
-	s := size{g.m, g.n, g.k}
-	d := []*drawn{g.draw(s, uniform, seed, 0)}
-	if g.relu && !d[0].want.whole {
-		d = append(d, g.draw(s, signed, seed, 5))
-	}
-	g.inputs.kept = append(g.inputs.kept, d)
-	g.inputs.kept = g.inputs.kept[max(0, len(g.inputs.kept)-keepSeeds):]
+		return d, nil
+	})
 	return d
 }
 
 // Variant returns the asked shape with the inputs of a seed, laid out as a point wants it.
 func (g *Spec) Variant(_ context.Context, p space.Point, seed uint64) (native.Case, error) {
-	g.varied.mutex.Lock()
-	defer g.varied.mutex.Unlock()
-	for _, d := range g.varied.kept {
-		if d[0].seed == seed {
-			return g.newCase(p, d[0]), nil
-		}
-	}
-	d := g.draw(size{g.m, g.n, g.k}, uniform, seed, 0)
-	g.varied.kept = append(g.varied.kept, []*drawn{d}) // a problem has a few seeds of variants in all
-	return g.newCase(p, d), nil
+	d, err := g.varied.Of(seed, func() (*drawn, error) { return g.draw(size{g.m, g.n, g.k}, uniform, seed, 0), nil })
+	return g.newCase(p, d), err
 }
 
 // VariantClass names the layout of the weights that a point wants.
@@ -182,7 +161,7 @@ func (g *Spec) draw(s size, fill filling, seed, number uint64) *drawn {
 	w := matrix(s.n, s.k, fill, signW, sw, rng)
 	o := &operands{size: s, a: quantise(a, sa), w: quantise(w, sw), scale: float32(sa * sw), relu: g.relu, signA: signA, signW: signW}
 	o.compute(rng, wholeLimit)
-	d := &drawn{seed: seed, number: number, size: s, a: native.AsBytes(a), scales: native.AsBytes([]float32{sa, sw}), want: o}
+	d := &drawn{size: s, a: native.AsBytes(a), scales: native.AsBytes([]float32{sa, sw}), want: o}
 	if g.weights == weightsF32 {
 		d.w = native.AsBytes(w)
 	}

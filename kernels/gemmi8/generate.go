@@ -576,26 +576,11 @@ func (g *generator) multiply() {
 	if g.Tile {
 		g.configure()
 	}
-	blocks := 0
-	from, to := "0", "j->groups"
+	step := ""
 	if kc := g.KC; kc > 0 {
-		g.Open("for (int64_t g = 0; g < j->groups; g += %d / GROUP)", kc)
-		g.Line("const int64_t end = j->groups - g > %d / GROUP ? g + %d / GROUP : j->groups;", kc, kc)
-		from, to = "g", "end"
-		blocks++
+		step = fmt.Sprintf("%d / GROUP", kc)
 	}
-	first, last := "t0", "t1"
-	if mc := g.p.Int("mc"); mc > 0 {
-		tiles := cgen.Ceil(mc, g.MR)
-		g.Open("for (int64_t b = t0; b < t1; b += %d)", tiles)
-		g.Line("const int64_t stop = t1 - b > %d ? b + %d : t1;", tiles, tiles)
-		first, last = "b", "stop"
-		blocks++
-	}
-	g.multiplyBlock(fmt.Sprintf("for (int64_t t = %s; t < %s; t++)", first, last), from, to)
-	for range blocks {
-		g.Close()
-	}
+	g.Blocks("j->groups", step, cgen.Ceil(g.p.Int("mc"), g.MR), g.multiplyBlock)
 	if !g.Panel {
 		g.Line("(void)own;")
 	}

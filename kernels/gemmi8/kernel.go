@@ -77,8 +77,8 @@ type Spec struct {
 	machine native.Machine
 
 	native.Choices
-	inputs cases
-	varied cases // those that candidates are timed on
+	inputs native.Kept[[]*drawn]
+	varied native.Kept[*drawn] // those that candidates are timed on
 }
 
 // NewSpec makes the family of a shape on a machine. It fails where the shape has too many elements.
@@ -90,6 +90,7 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 		threads: s.Int("threads"),
 		cache:   s.Text("cache"),
 		machine: m,
+		varied:  native.Kept[*drawn]{Most: keepVariants},
 	}
 	if err := native.FitProduct(g.m, g.n, g.k, maxElements); err != nil {
 		return nil, err

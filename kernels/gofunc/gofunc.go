@@ -203,6 +203,9 @@ func sampleMetrics(s timing.Summary) []space.Metric {
 	return []space.Metric{{Name: space.MetricSamples, Value: float64(s.Kept)}, {Name: space.MetricSpread, Value: s.Spread}}
 }
 
+// Abilities returns none.
+func (*candidate) Abilities() kernels.Abilities { return kernels.Abilities{} }
+
 // Artifacts returns the values of the point.
 func (c *candidate) Artifacts() ([]kernels.Artifact, error) {
 	return []kernels.Artifact{{Name: "values.json", Write: kernels.WriteJSON(c.point)}}, nil

@@ -273,7 +273,7 @@ func TestReferenceBLAS(t *testing.T) {
 		}
 		c := tool(t, dir, filepath.Join(programs, test.program))
 		c.Stdin = input
-		c.Env = append(os.Environ(), "LD_PRELOAD="+filepath.Join(dir, "libdemo.so"))
+		c.Env = append(os.Environ(), "LD_PRELOAD="+filepath.Join(dir, "libdemo.so"), "LD_LIBRARY_PATH="+programs) // not another BLAS
 		out, err := c.CombinedOutput()
 		if closed := input.Close(); err != nil || closed != nil {
 			t.Fatalf("%s: %v\n%s", test.program, err, out)

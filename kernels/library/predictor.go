@@ -53,21 +53,48 @@ func amountInC(a choice.Amount, shape []string) (string, error) {
 	return strings.Join(factors, " * "), nil
 }
 
-// costInC writes a predicted cost, a term a line.
-func (t *functionText) costInC(one choice.Prediction, indent string) string {
-	words := []string{"0.0"}
-	for _, term := range one.Terms {
-		word := strconv.FormatFloat(term.Weight, 'g', -1, 64)
-		if len(term.Amount) > 0 {
-			product, err := amountInC(term.Amount, t.shape)
-			if err != nil {
-				panic(err) // checkPredictor has written it
-			}
-			word += " * (" + product + ")"
+// writeCost writes statements that add up a predicted cost. Terms that follow each other under the same condition stand in one branch.
+func (t *functionText) writeCost(line func(format string, args ...any), sum string, one choice.Prediction) {
+	under := "" // the condition of the branch that is open
+	end := func() {
+		if under != "" {
+			line("}")
 		}
-		words = append(words, word)
+		under = ""
 	}
-	return strings.Join(words, "\n"+indent+"\t+ ")
+	line("%s = 0.0;", sum)
+	for _, term := range one.Terms {
+		amount := term.Amount
+		when := ""
+		if len(amount) > 0 && amount[0].IsTruth() {
+			when, amount = t.inC(amount[:1]), amount[1:]
+		}
+		if when != under {
+			if end(); when != "" {
+				line("if %s {", strings.TrimPrefix(when, "(double)"))
+			}
+			under = when
+		}
+		indent := ""
+		if under != "" {
+			indent = "\t"
+		}
+		product := strconv.FormatFloat(term.Weight, 'g', -1, 64)
+		if len(amount) > 0 {
+			product += " * (" + t.inC(amount) + ")"
+		}
+		line("%s%s += %s;", indent, sum, product)
+	}
+	end()
+}
+
+// inC writes an amount that checkPredictor has written already.
+func (t *functionText) inC(a choice.Amount) string {
+	text, err := amountInC(a, t.shape)
+	if err != nil {
+		panic(err)
+	}
+	return text
 }
 
 // writePredictor writes the choice by known shapes and by predicted costs.
@@ -92,9 +119,10 @@ func (t *functionText) writePredictor(b *strings.Builder, p *choice.Predictor, i
 	}
 	line("/* The predicted cost of each variant, in seconds. */")
 	line("int tune_best = %d;", p.Predictions[0].Variant)
-	line("double tune_cost, tune_least = %s;", t.costInC(p.Predictions[0], indent))
+	line("double tune_cost, tune_least;")
+	t.writeCost(line, "tune_least", p.Predictions[0])
 	for _, one := range p.Predictions[1:] {
-		line("tune_cost = %s;", t.costInC(one, indent))
+		t.writeCost(line, "tune_cost", one)
 		line("if (tune_cost < tune_least) {")
 		line("\ttune_least = tune_cost;")
 		line("\ttune_best = %d;", one.Variant)

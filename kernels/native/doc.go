@@ -2,6 +2,8 @@
 // machine that they are tuned for.
 //
 // A family of kernels provides a [Spec]: a space, presets, and the C text of each point, with cases to check it on.
+// What only some specs can do is an optional interface, such as [Sizer], and not a value like kernels.Traits: a family makes one spec of another
+// by embedding it and replacing a method, which a value with the old method would not notice.
 // [New] makes the problem. A point goes through these steps:
 //
 //  1. Build generates the text, compiles it (package cc), and checks the symbols of the object. Compilers run in parallel.

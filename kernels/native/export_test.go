@@ -73,7 +73,8 @@ func VariationCost(ctx context.Context, k kernels.Candidate, pairs int) (timing.
 			return timing.Ratio{}, err
 		}
 	}
-	return timing.Pairs(samples[0], samples[1], 0, 0, timing.Confidence)
+	r, _, err := timing.Pairs(samples[0], samples[1], 0, 0, timing.Confidence)
+	return r, err
 }
 
 // variationMeters starts two workers of a candidate: the calls of the second do not vary.

@@ -253,6 +253,11 @@ func (t libraryText) Names() string {
 	return strings.Join(words, ", ")
 }
 
+// Scalars reports whether a function of the user's own takes numbers besides its buffers.
+func (t libraryText) Scalars() bool {
+	return t.Own && slices.ContainsFunc(t.Arguments, func(a Argument) bool { return !strings.HasSuffix(a.Type, "*") })
+}
+
 // definedSymbols returns the names that an object defines for others, as a source writes them, in order. Those of the C++ library
 // and those that the linker adds are left out.
 func definedSymbols(so string) ([]string, error) {

@@ -18,8 +18,8 @@ func (p *Problem) measures(name string) error {
 	return p.host.options.Counters.Probe(name)
 }
 
-// Measure returns metrics of space.Measured, after Score. Those of counters are means over calls.
-func (c *candidate) Measure(ctx context.Context, names []string) ([]space.Metric, error) {
+// measure returns metrics of space.Measured, after Score. Those of counters are means over calls.
+func (c *candidate) measure(ctx context.Context, names []string) ([]space.Metric, error) {
 	var out []space.Metric
 	var counted []string
 	for _, name := range names {

@@ -661,7 +661,7 @@ func TestMeasures(t *testing.T) {
 			}
 			scored[point.Key()] = c
 		}
-		metrics, err := c.(kernels.Measurer).Measure(t.Context(), names)
+		metrics, err := c.Abilities().Measure(t.Context(), names)
 		if err != nil {
 			t.Fatal(err)
 		}

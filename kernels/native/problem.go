@@ -56,13 +56,7 @@ type Problem struct {
 	baseline reactions // what was seen of the baseline in the search
 }
 
-var (
-	_ kernels.Problem  = (*Problem)(nil)
-	_ kernels.Deviator = (*candidate)(nil)
-	_ kernels.Repacker = (*candidate)(nil)
-	_ kernels.Isolator = (*candidate)(nil)
-	_ kernels.Measurer = (*candidate)(nil)
-)
+var _ kernels.Problem = (*Problem)(nil)
 
 // Open makes the problem of a family's kernel: at a shape, on the machine of a host. It fails where there is no C compiler. peers are those of
 // Options, of the spec; nil means none.
@@ -239,9 +233,19 @@ func (c *candidate) noted() manner {
 	return c.problem.manners[c.point.Key()]
 }
 
-// Isolate makes checks and timings use processes of their own from now on: each timing a fresh one, checks one that no other candidate
+// Abilities says that the candidate runs alone where that is asked, measures metrics, knows the largest errors that its checks have found,
+// those of timed calls included, and which layout the source takes an argument in.
+func (c *candidate) Abilities() kernels.Abilities {
+	can := kernels.Abilities{Isolate: c.isolate, Measure: c.measure, Deviation: func() kernels.Deviation { return c.deviation }}
+	if c.source.Pack != nil {
+		can.Repacking = &c.source.Pack.Repacking
+	}
+	return can
+}
+
+// isolate makes checks and timings use processes of their own from now on: each timing a fresh one, checks one that no other candidate
 // has run in.
-func (c *candidate) Isolate() { c.alone = true }
+func (c *candidate) isolate() { c.alone = true }
 
 // isBaseline reports whether this is the candidate that others are compared with.
 func (c *candidate) isBaseline() bool {
@@ -263,9 +267,6 @@ func (c *candidate) companyOfChecks() company {
 	return with
 }
 
-// Deviation returns the largest errors that the checks have found, those of timed calls included.
-func (c *candidate) Deviation() kernels.Deviation { return c.deviation }
-
 // verify compares the buffers after a call of a case.
 func (c *candidate) verify(one Case, buffers [][]byte) error {
 	d, err := one.Verify(buffers)
@@ -273,14 +274,6 @@ func (c *candidate) verify(one Case, buffers [][]byte) error {
 		c.deviation = c.deviation.Or(d)
 	}
 	return err
-}
-
-// Repacking returns the layout that the source takes an argument in.
-func (c *candidate) Repacking() *space.Repacking {
-	if c.source.Pack == nil {
-		return nil
-	}
-	return &c.source.Pack.Repacking
 }
 
 func (c *candidate) threads() int { return max(c.source.Threads, 1) }

@@ -104,7 +104,7 @@ func TestGGMLProductsOfAFamily(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s, %s: %v", typ.Name, p.Name, err)
 			}
-			if d := p.Candidate.(kernels.Deviator).Deviation(); !(d.MaxError > 0) {
+			if d := p.Candidate.Abilities().Deviation(); !(d.MaxError > 0) {
 				t.Errorf("%s, %s: no errors were measured", typ.Name, p.Name)
 			}
 		}

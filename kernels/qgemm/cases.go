@@ -53,7 +53,6 @@ const sizeOfResult = 16
 
 // drawn is a case as it is for every point.
 type drawn struct {
-	seed uint64
 	size
 	a, w []byte
 	want *operands
@@ -62,35 +61,18 @@ type drawn struct {
 	packed map[packing][]byte // the weights by layout
 }
 
-// cases keeps the inputs and references of the asked shape for the last seeds.
-type cases struct {
-	mutex sync.Mutex
-	kept  []*drawn // by seed
-}
+// keepVariants is how many seeds of variants are kept.
+const keepVariants = 3
 
-// keepSeeds is how many seeds of checks are kept: that of the search, and that of a check at the end. Variants for timing are a few.
-const (
-	keepSeeds    = 2
-	keepVariants = 3
-)
-
-// of returns the inputs of the asked shape for a seed.
-func (c *cases) of(g *Spec, seed uint64, keep int) (*drawn, error) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	for _, d := range c.kept {
-		if d.seed == seed {
-			return d, nil
+// drawnOf returns the inputs of the asked shape for a seed.
+func (g *Spec) drawnOf(kept *native.Kept[*drawn], seed uint64) (*drawn, error) {
+	return kept.Of(seed, func() (*drawn, error) {
+		a, w, err := g.asked(seed)
+		if err != nil {
+			return nil, err
 		}
-	}
-	a, w, err := g.asked(seed)
-	if err != nil {
-		return nil, err
-	}
-	d := g.newDrawn(size{g.m, g.n, g.k}, a, w, seed, 0)
-	c.kept = append(c.kept, d)
-	c.kept = c.kept[max(0, len(c.kept)-keep):]
-	return d, nil
+		return g.newDrawn(size{g.m, g.n, g.k}, a, w, seed, 0), nil
+	})
 }
 
 // asked draws inputs of the asked shape. Weights of a model are the same for each seed.
@@ -107,7 +89,7 @@ func (g *Spec) asked(seed uint64) (a []float32, w []byte, err error) {
 
 // Variant returns the asked shape with the inputs of a seed, laid out as a point wants it.
 func (g *Spec) Variant(_ context.Context, p space.Point, seed uint64) (native.Case, error) {
-	d, err := g.varied.of(g, seed, keepVariants)
+	d, err := g.drawnOf(&g.varied, seed)
 	if err != nil {
 		return native.Case{}, err
 	}
@@ -159,7 +141,7 @@ func (g *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	asked, err := g.inputs.of(g, seed, keepSeeds)
+	asked, err := g.drawnOf(&g.inputs, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +212,7 @@ func (g *Spec) newDrawn(s size, a []float32, w []byte, seed, number uint64) *dra
 	o.split(w)
 	o.compute(rand.New(rand.NewPCG(seed, ^number)), wholeLimit)
 	o.product = sync.OnceValue(o.signed)
-	return &drawn{seed: seed, size: s, a: native.AsBytes(a), w: w, want: o}
+	return &drawn{size: s, a: native.AsBytes(a), w: w, want: o}
 }
 
 // inputsOf draws activations and weights.

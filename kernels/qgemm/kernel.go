@@ -144,8 +144,8 @@ type Spec struct {
 	machine native.Machine
 
 	native.Choices
-	inputs cases
-	varied cases // those that candidates are timed on
+	// The inputs and references of the asked shape: those that candidates are checked on, and timed on.
+	inputs, varied native.Kept[*drawn]
 }
 
 // NewSpec makes the family of a shape on a machine. It fails where the shape has too many elements, or where its rows are no whole
@@ -157,6 +157,7 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 		threads: s.Int("threads"),
 		cache:   s.Text("cache"),
 		machine: m,
+		varied:  native.Kept[*drawn]{Most: keepVariants},
 	}
 	f, err := blocks.ByName(s.Text("format"))
 	if err != nil {

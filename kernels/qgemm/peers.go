@@ -39,7 +39,7 @@ type peerSpec struct{ *Spec }
 
 // Cases returns the asked shape.
 func (s peerSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
-	d, err := s.inputs.of(s.Spec, seed, keepSeeds)
+	d, err := s.drawnOf(&s.inputs, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s peerSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]nati
 
 // Variant returns the asked shape with the inputs of a seed.
 func (s peerSpec) Variant(_ context.Context, p space.Point, seed uint64) (native.Case, error) {
-	d, err := s.varied.of(s.Spec, seed, keepVariants)
+	d, err := s.drawnOf(&s.varied, seed)
 	if err != nil {
 		return native.Case{}, err
 	}

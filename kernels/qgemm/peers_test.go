@@ -53,7 +53,7 @@ func TestPeerTolerance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := g.inputs.of(g, 1, keepSeeds)
+	d, err := g.drawnOf(&g.inputs, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -390,7 +390,7 @@ func TestMemory(t *testing.T) {
 	for _, shape := range []string{"m=256,n=1024,k=1024,format=q8_0", "m=2,n=1024,k=2048,format=q4_k", "m=2,n=2048,k=1024,format=q6_k,repack=no"} {
 		g := specOn(t, tileMachine, shape)
 		before := heap()
-		d, err := g.inputs.of(g, 1, keepSeeds)
+		d, err := g.drawnOf(&g.inputs, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,10 +10,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,8 +79,8 @@ func (k *Kernel) Problem(kernels.Shape) (kernels.Problem, error) { return k.prob
 // File returns the file.
 func (k *Kernel) File() *exchange.File { return k.file }
 
-// savedDir is the folder of a run directory that holds the file.
-const savedDir = "data"
+// savedIn is the copy of the file in a run directory.
+var savedIn = files.Saved{What: "data", Folder: "data", List: "data.json", Format: 1}
 
 // saved is the description of a saved file.
 type saved struct {
@@ -92,17 +90,15 @@ type saved struct {
 	SHA256 string `json:"sha256"` // of its content
 }
 
-const savedFormat = 1
-
 // Save copies the file into a run directory. Open reads the copy.
 func (k *Kernel) Save(runDir string) error {
-	dir := filepath.Join(runDir, savedDir)
+	dir := filepath.Join(runDir, savedIn.Folder)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("cannot save the data: %w", err)
 	}
-	s := saved{savedFormat, k.path, filepath.Base(k.path), k.file.SHA256}
-	if s.Saved == listName {
-		s.Saved = "0-" + listName
+	s := saved{savedIn.Format, k.path, filepath.Base(k.path), k.file.SHA256}
+	if s.Saved == savedIn.List {
+		s.Saved = "0-" + savedIn.List
 	}
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -112,7 +108,7 @@ func (k *Kernel) Save(runDir string) error {
 	for _, f := range []struct {
 		name string
 		data []byte
-	}{{s.Saved, k.data}, {listName, append(text, '\n')}} {
+	}{{s.Saved, k.data}, {savedIn.List, append(text, '\n')}} {
 		_, err := results.WriteArtifact(filepath.Join(dir, f.name), func(w io.Writer) error {
 			_, err := w.Write(f.data)
 			return err
@@ -124,44 +120,22 @@ func (k *Kernel) Save(runDir string) error {
 	return nil
 }
 
-const listName = "data.json"
-
 // Open reads the kernel that Save copied into a run directory. A directory without one is an error that is fs.ErrNotExist.
 func Open(runDir string) (*Kernel, error) {
-	dir := filepath.Join(runDir, savedDir)
-	in := files.In(runDir)
-	text, err := in.Read(filepath.Join(savedDir, listName), files.Settings)
-	if err != nil {
-		return nil, err
-	}
-	fail := func(err error) (*Kernel, error) {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = errors.New(err.Error()) // must not look like a directory of another kernel
+	return files.ReadSaved(savedIn, runDir, func(s saved, read func(string, int64) ([]byte, error)) (*Kernel, error) {
+		if err := files.Beside(s.Saved); err != nil {
+			return nil, fmt.Errorf("%s: field saved: %w", savedIn.List, err)
 		}
-		return nil, fmt.Errorf("%s: the saved data cannot be read: %w", dir, err)
-	}
-	var s saved
-	if err := json.Unmarshal(text, &s); err != nil {
-		return fail(err)
-	}
-	if s.Format != savedFormat {
-		return fail(fmt.Errorf("%s has format %d, and this tune reads format %d", listName, s.Format, savedFormat))
-	}
-	if err := files.Beside(s.Saved); err != nil {
-		return fail(fmt.Errorf("%s: field saved: %w", listName, err))
-	}
-	data, err := in.Read(filepath.Join(savedDir, s.Saved), files.Data)
-	if err != nil {
-		return fail(err)
-	}
-	k, err := New(s.Path, data)
-	if err != nil {
-		return fail(err)
-	}
-	if k.file.SHA256 != s.SHA256 {
-		return fail(fmt.Errorf("%s was changed since it was saved", s.Saved))
-	}
-	return k, nil
+		data, err := read(s.Saved, files.Data)
+		if err != nil {
+			return nil, err
+		}
+		k, err := New(s.Path, data)
+		if err == nil && k.file.SHA256 != s.SHA256 {
+			err = fmt.Errorf("%s was changed since it was saved", s.Saved)
+		}
+		return k, err
+	})
 }
 
 // Problem is a measured space.
@@ -272,6 +246,9 @@ func (c *candidate) Score(context.Context, int) (kernels.Score, error) {
 	}
 	return score, nil
 }
+
+// Abilities returns none.
+func (*candidate) Abilities() kernels.Abilities { return kernels.Abilities{} }
 
 // Artifacts are the configuration and what was measured of it.
 func (c *candidate) Artifacts() ([]kernels.Artifact, error) {

@@ -44,13 +44,7 @@ type away struct {
 	presets []kernels.Preset
 }
 
-var (
-	_ kernels.Problem  = (*away)(nil)
-	_ kernels.Isolator = (*awayCandidate)(nil)
-	_ kernels.Measurer = (*awayCandidate)(nil)
-	_ kernels.Repacker = (*awayCandidate)(nil)
-	_ kernels.Deviator = deviating{}
-)
+var _ kernels.Problem = (*away)(nil)
 
 // newAway makes a problem of what a worker says of it.
 func newAway(t *Target, knew *openedKernel) (*away, error) {
@@ -185,9 +179,6 @@ func (p *away) buildAt(ctx context.Context, point space.Point, fidelity int) (ke
 	if r := c.built.Repacking; r != nil {
 		r.Argument, r.Layout = plain.Clip(plain.Line(r.Argument), 100), plain.Clip(plain.Line(r.Layout), mostReason)
 	}
-	if c.built.Deviates {
-		return deviating{c}, nil
-	}
 	return c, nil
 }
 
@@ -315,7 +306,7 @@ func checkMetrics(list []space.Metric) error {
 	return nil
 }
 
-// awayCandidate is a candidate on the machine of a target. A candidate whose checks measure errors is deviating.
+// awayCandidate is a candidate on the machine of a target.
 type awayCandidate struct {
 	p         *away
 	at        seat // where it is
@@ -325,19 +316,20 @@ type awayCandidate struct {
 	deviation kernels.Deviation
 }
 
-// deviating is a candidate whose checks measure errors.
-type deviating struct{ *awayCandidate }
-
-// Deviation returns the largest errors that the checks have found.
-func (d deviating) Deviation() kernels.Deviation { return d.deviation }
+// Abilities says what the candidate can do, as the worker says: it is isolated from the next call on, and its deviation is what came with
+// the answers so far.
+func (c *awayCandidate) Abilities() kernels.Abilities {
+	can := kernels.Abilities{Isolate: func() { c.alone = true }, Measure: c.measure, Repacking: c.built.Repacking}
+	if c.built.Deviates {
+		can.Deviation = func() kernels.Deviation { return c.deviation }
+	}
+	return can
+}
 
 // candidateOf returns the candidate on another machine that c is.
 func candidateOf(c kernels.Candidate) (*awayCandidate, error) {
-	switch c := c.(type) {
-	case *awayCandidate:
+	if c, ok := c.(*awayCandidate); ok {
 		return c, nil
-	case deviating:
-		return c.awayCandidate, nil
 	}
 	return nil, fmt.Errorf("a candidate of type %T is not on the other machine", c)
 }
@@ -365,12 +357,6 @@ func (c *awayCandidate) nonsense(err error) error {
 // note keeps what checks have found so far.
 func (c *awayCandidate) note(p progressed) { c.deviation = c.deviation.Or(p.Deviation) }
 
-// Isolate makes the candidate run alone from the next call on.
-func (c *awayCandidate) Isolate() { c.alone = true }
-
-// Repacking returns the layout that the candidate takes an argument in.
-func (c *awayCandidate) Repacking() *space.Repacking { return c.built.Repacking }
-
 // Check has the worker check the candidate.
 func (c *awayCandidate) Check(ctx context.Context, seed uint64) error {
 	var p progressed
@@ -397,8 +383,8 @@ func (c *awayCandidate) Score(ctx context.Context, fidelity int) (kernels.Score,
 	return kernels.Score{Cost: s.Cost, Metrics: s.Metrics}, nil
 }
 
-// Measure has the worker measure metrics of the candidate.
-func (c *awayCandidate) Measure(ctx context.Context, names []string) ([]space.Metric, error) {
+// measure has the worker measure metrics of the candidate.
+func (c *awayCandidate) measure(ctx context.Context, names []string) ([]space.Metric, error) {
 	var m measuredOf
 	if err := c.ask(ctx, call{Do: doMeasure, Names: names}, &m, nil); err != nil {
 		return nil, err

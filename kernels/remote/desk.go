@@ -366,8 +366,9 @@ func (d *desk) do(ctx context.Context, o *kernels.Opened, c call, observe func(p
 	if err != nil {
 		return nil, err
 	}
-	if i, ok := candidate.(kernels.Isolator); ok && c.Alone {
-		i.Isolate()
+	can := candidate.Abilities()
+	if can.Isolate != nil && c.Alone {
+		can.Isolate()
 	}
 	switch {
 	case c.Do == doCheck && len(c.Seeds) == 1:
@@ -382,11 +383,10 @@ func (d *desk) do(ctx context.Context, o *kernels.Opened, c call, observe func(p
 		}
 		return scored{progressOf(candidate), score.Cost, score.Metrics}, err
 	case c.Do == doMeasure:
-		m, ok := candidate.(kernels.Measurer)
-		if !ok {
+		if can.Measure == nil {
 			return measuredOf{}, nil
 		}
-		more, err := m.Measure(ctx, c.Names)
+		more, err := can.Measure(ctx, c.Names)
 		return measuredOf{progressOf(candidate), more}, err
 	case c.Do == doArtifacts:
 		return d.artifacts(candidate)
@@ -419,8 +419,8 @@ func (d *desk) build(ctx context.Context, p kernels.Problem, c call) (any, error
 		delete(d.candidates, d.built[0])
 		d.built = d.built[1:]
 	}
-	_, deviates := built.(kernels.Deviator)
-	return builtCandidate{deviates, kernels.RepackingOf(built)}, nil
+	can := built.Abilities()
+	return builtCandidate{can.Deviation != nil, can.Repacking}, nil
 }
 
 // candidate returns a candidate by its number.
@@ -436,8 +436,8 @@ func (d *desk) candidate(number int) (kernels.Candidate, error) {
 
 // progressOf is what the checks and calls of a candidate have found so far.
 func progressOf(c kernels.Candidate) (p progressed) {
-	if d, ok := c.(kernels.Deviator); ok {
-		p.Deviation = d.Deviation()
+	if deviation := c.Abilities().Deviation; deviation != nil {
+		p.Deviation = deviation()
 	}
 	return p
 }

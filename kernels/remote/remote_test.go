@@ -89,6 +89,7 @@ func (c *bowlCandidate) Score(context.Context, int) (kernels.Score, error) {
 }
 
 func (c *bowlCandidate) Artifacts() ([]kernels.Artifact, error) { return nil, nil }
+func (c *bowlCandidate) Abilities() kernels.Abilities           { return kernels.Abilities{} }
 
 // walk asks for random points in batches, and notes what it is told.
 type walk struct {

@@ -123,12 +123,17 @@ type duneCandidate struct {
 	deviation kernels.Deviation
 }
 
-func (c *duneCandidate) point() space.Point           { return c.bowlCandidate.p }
-func (c *duneCandidate) Isolate()                     { c.alone = true }
-func (c *duneCandidate) Deviation() kernels.Deviation { return c.deviation }
+func (c *duneCandidate) point() space.Point { return c.bowlCandidate.p }
 
-func (c *duneCandidate) Repacking() *space.Repacking {
-	return &space.Repacking{Argument: "b", Bytes: 8, PackedBytes: 16, Alignment: 64, Layout: "twice"}
+func (c *duneCandidate) Abilities() kernels.Abilities {
+	return kernels.Abilities{
+		Isolate: func() { c.alone = true },
+		Measure: func(context.Context, []string) ([]space.Metric, error) {
+			return []space.Metric{{Name: space.MetricCodeBytes, Value: 12}}, nil
+		},
+		Deviation: func() kernels.Deviation { return c.deviation },
+		Repacking: &space.Repacking{Argument: "b", Bytes: 8, PackedBytes: 16, Alignment: 64, Layout: "twice"},
+	}
 }
 
 func (c *duneCandidate) Check(ctx context.Context, seed uint64) error {
@@ -144,10 +149,6 @@ func (c *duneCandidate) Score(ctx context.Context, fidelity int) (kernels.Score,
 		s.Metrics[1].Value += 0.5
 	}
 	return s, err
-}
-
-func (c *duneCandidate) Measure(context.Context, []string) ([]space.Metric, error) {
-	return []space.Metric{{Name: space.MetricCodeBytes, Value: 12}}, nil
 }
 
 func (c *duneCandidate) Artifacts() ([]kernels.Artifact, error) {
@@ -320,10 +321,10 @@ func TestTargetFinal(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", artifacts[i].Name, b.Len(), err)
 		}
 	}
-	if r := kernels.RepackingOf(built[1]); r == nil || r.Layout != "twice" || r.PackedBytes != 16 {
+	if r := built[1].Abilities().Repacking; r == nil || r.Layout != "twice" || r.PackedBytes != 16 {
 		t.Errorf("repacking %+v", r)
 	}
-	if d := built[1].(kernels.Deviator).Deviation(); d.MaxError != 1e-3 || d.ErrorShare != 1e-3 {
+	if d := built[1].Abilities().Deviation(); d.MaxError != 1e-3 || d.ErrorShare != 1e-3 {
 		t.Errorf("deviation %+v", d)
 	}
 	final, err := o.Compare()(t.Context(), built[0], built[1:], kernels.Series{Limit: time.Second, Seed: 42, Observe: func(int, int) {}})
@@ -340,7 +341,7 @@ func TestTargetFinal(t *testing.T) {
 	if final.Machine.Load != 0.5 || final.Machine.Probes != 7 {
 		t.Errorf("%+v", final.Machine)
 	}
-	if d := built[1].(kernels.Deviator).Deviation(); d.MaxError != 2e-3 {
+	if d := built[1].Abilities().Deviation(); d.MaxError != 2e-3 {
 		t.Errorf("deviation after the comparison %+v", d)
 	}
 	if _, err := o.Compare()(t.Context(), built[0], built[1:], kernels.Series{Sure: func(float64, float64) bool { return true }}); err == nil {

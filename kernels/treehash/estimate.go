@@ -23,3 +23,6 @@ func (e estimate) Score(context.Context, int) (kernels.Score, error) {
 
 // Artifacts returns nothing.
 func (estimate) Artifacts() ([]kernels.Artifact, error) { return nil, nil }
+
+// Abilities returns none.
+func (estimate) Abilities() kernels.Abilities { return kernels.Abilities{} }

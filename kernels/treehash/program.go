@@ -200,6 +200,9 @@ const traceSeed = 0
 // traceCycles limits the length of a trace. Longer ones are hard on the viewers.
 const traceCycles = 1 << 12
 
+// Abilities returns none.
+func (*candidate) Abilities() kernels.Abilities { return kernels.Abilities{} }
+
 // Artifacts are the program in the exchange format and a trace for a browser.
 func (c *candidate) Artifacts() ([]kernels.Artifact, error) {
 	return []kernels.Artifact{

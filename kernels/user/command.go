@@ -593,6 +593,9 @@ func (f copied) content(v values) []byte {
 	return []byte(text)
 }
 
+// Abilities returns none.
+func (*commandCandidate) Abilities() kernels.Abilities { return kernels.Abilities{} }
+
 // Artifacts returns the commands as a shell script, and the files that have values inserted.
 func (c *commandCandidate) Artifacts() ([]kernels.Artifact, error) {
 	script := c.script()

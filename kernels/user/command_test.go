@@ -675,7 +675,7 @@ command: {files: [a.sh], templates: [b.txt], run: ./a.sh, metric: {exact: true}}
 	if _, err := Open(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
-	entries, err := os.ReadDir(filepath.Join(run, savedDir))
+	entries, err := os.ReadDir(filepath.Join(run, savedIn.Folder))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -686,29 +686,30 @@ command: {files: [a.sh], templates: [b.txt], run: ./a.sh, metric: {exact: true}}
 	if want := []string{"0-kernel.yaml", "1-a.sh", "2-b.txt", "kernel.json"}; !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}
-	if err := os.WriteFile(filepath.Join(run, savedDir, "1-a.sh"), []byte("x"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(run, savedIn.Folder, "1-a.sh"), []byte("x"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(run); err == nil || !strings.Contains(err.Error(), "1-a.sh was changed since it was saved") {
 		t.Errorf("got %v", err)
 	}
-	list, err := os.ReadFile(filepath.Join(run, listPath))
+	list, err := os.ReadFile(filepath.Join(run, savedIn.ListPath()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		`{"format": 9}`: "the saved kernel cannot be read: kernel.json has format 9 and 0 files",
+		`{"format": 9}`: "the saved kernel cannot be read: kernel.json has format 9, and this tune reads format 1",
+		`{"format": 1}`: "the saved kernel cannot be read: kernel.json: field files is empty",
 		strings.Replace(string(list), `"name": "b.txt"`, `"name": "c.txt"`, 1):    "command.templates[0]: the saved kernel has no file b.txt",
 		strings.Replace(string(list), `"saved": "2-b.txt"`, `"saved": "../x"`, 1): "kernel.json: field files[2].saved: ",
 	} {
-		if err := errors.Join(os.WriteFile(filepath.Join(run, savedDir, "1-a.sh"), []byte("#!/bin/sh\ncat b.txt\n"), 0o666), os.WriteFile(filepath.Join(run, listPath), []byte(text), 0o666)); err != nil {
+		if err := errors.Join(os.WriteFile(filepath.Join(run, savedIn.Folder, "1-a.sh"), []byte("#!/bin/sh\ncat b.txt\n"), 0o666), os.WriteFile(filepath.Join(run, savedIn.ListPath()), []byte(text), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Open(run); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if err := k.Save(filepath.Join(run, listPath)); err == nil || !strings.HasPrefix(err.Error(), "cannot save the kernel: mkdir ") {
+	if err := k.Save(filepath.Join(run, savedIn.ListPath())); err == nil || !strings.HasPrefix(err.Error(), "cannot save the kernel: mkdir ") {
 		t.Errorf("saved in a file: %v", err)
 	}
 	alone, err := Open(saveOf(t, k))

@@ -286,7 +286,7 @@ func IsVersion(text string) bool {
 func (k *Kernel) Info() kernels.Info {
 	info := kernels.Info{
 		Name: k.d.name, Doc: k.d.doc, Version: k.version, Unit: "ns", Shape: k.d.shape,
-		Files: kernels.Files{Path: k.path, Save: k.Save, Started: []string{listPath}},
+		Files: kernels.Files{Path: k.path, Save: k.Save, Started: []string{savedIn.ListPath()}},
 	}
 	if c := k.d.command; c != nil {
 		info.Unit, info.Exact = c.metric.costUnit(), c.metric.exact
@@ -366,18 +366,12 @@ func (k *Kernel) onClose(f func() error) {
 	k.mu.Unlock()
 }
 
-// savedDir is the folder of a run directory that holds the kernel.
-const savedDir = "kernel"
-
-// listPath is the path, in a run directory, of the list of a saved kernel. The list covers everything that the kernel starts,
-// because it has the checksums of the other files.
-var listPath = filepath.Join(savedDir, "kernel.json")
+// savedIn is the copy of the kernel in a run directory. Its list covers everything that the kernel starts, because it has the checksums
+// of the other files.
+var savedIn = files.Saved{What: "kernel", Folder: "kernel", List: "kernel.json", Format: 1}
 
 // CopyDir returns where Save puts its copy of a kernel in a run directory.
-func CopyDir(runDir string) string { return filepath.Join(runDir, savedDir) }
-
-// savedFormat is the format of the list of a saved kernel.
-const savedFormat = 1
+func CopyDir(runDir string) string { return filepath.Join(runDir, savedIn.Folder) }
 
 // saved is the list of a saved kernel: its files and their places.
 type saved struct {
@@ -400,7 +394,7 @@ func (k *Kernel) Save(runDir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("cannot save the kernel: %w", err)
 	}
-	list := saved{Format: savedFormat, File: k.path, Directory: k.dir}
+	list := saved{Format: savedIn.Format, File: k.path, Directory: k.dir}
 	all := append([]loaded{{filepath.Base(k.path), 0o666, k.text}}, k.files...)
 	for i, f := range all {
 		name := fmt.Sprintf("%d-%s", i, filepath.Base(f.name))
@@ -415,7 +409,7 @@ func (k *Kernel) Save(runDir string) error {
 		return err
 	}
 	// The list is written last: where it exists, the rest does.
-	if err := files.Write(filepath.Join(runDir, listPath), append(text, '\n')); err != nil {
+	if err := files.Write(filepath.Join(runDir, savedIn.ListPath()), append(text, '\n')); err != nil {
 		return fmt.Errorf("cannot save the kernel: %w", err)
 	}
 	return nil
@@ -440,50 +434,39 @@ func (c *copies) exists(name string) bool { _, ok := c.known[name]; return ok }
 // Open reads the kernel that Save has put into a run directory. A directory without one is an error that is
 // fs.ErrNotExist.
 func Open(runDir string) (*Kernel, error) {
-	dir := CopyDir(runDir)
-	in := files.In(runDir)
-	text, err := in.Read(listPath, files.Settings)
-	if err != nil {
-		return nil, err
-	}
-	fail := func(err error) (*Kernel, error) {
-		return nil, fmt.Errorf("%s: the saved kernel cannot be read: %w", dir, err)
-	}
-	var list saved
-	if err := json.Unmarshal(text, &list); err != nil {
-		return fail(err)
-	}
-	if list.Format != savedFormat || len(list.Files) == 0 {
-		return fail(fmt.Errorf("kernel.json has format %d and %d files", list.Format, len(list.Files)))
-	}
-	if !filepath.IsAbs(list.Directory) || strings.ContainsRune(list.Directory, 0) {
-		return fail(fmt.Errorf("kernel.json: field directory: %q is not an absolute path of a directory", list.Directory))
-	}
-	w := &copies{disk: disk{dir: list.Directory}, known: map[string]loaded{}}
-	var copied []string
-	for i, f := range list.Files {
-		if err := files.Beside(f.Saved); err != nil {
-			return fail(fmt.Errorf("kernel.json: field files[%d].saved: %w", i, err))
+	return files.ReadSaved(savedIn, runDir, func(list saved, file func(string, int64) ([]byte, error)) (*Kernel, error) {
+		if len(list.Files) == 0 {
+			return nil, errors.New("kernel.json: field files is empty")
 		}
-		data, err := in.Read(filepath.Join(savedDir, f.Saved), files.Data)
+		if !filepath.IsAbs(list.Directory) || strings.ContainsRune(list.Directory, 0) {
+			return nil, fmt.Errorf("kernel.json: field directory: %q is not an absolute path of a directory", list.Directory)
+		}
+		w := &copies{disk: disk{dir: list.Directory}, known: map[string]loaded{}}
+		var paths []string
+		for i, f := range list.Files {
+			if err := files.Beside(f.Saved); err != nil {
+				return nil, fmt.Errorf("kernel.json: field files[%d].saved: %w", i, err)
+			}
+			data, err := file(f.Saved, files.Data)
+			if err != nil {
+				return nil, err
+			}
+			if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.SHA256 {
+				return nil, fmt.Errorf("%s was changed since it was saved: put it back, or start a new run", f.Saved)
+			}
+			w.files = append(w.files, loaded{f.Name, f.Mode, data})
+			w.known[f.Name] = w.files[len(w.files)-1]
+			paths = append(paths, filepath.Join(CopyDir(runDir), f.Saved))
+		}
+		k, err := read(list.File, w.files[0].data, w)
 		if err != nil {
-			return fail(err)
+			return nil, err
 		}
-		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.SHA256 {
-			return fail(fmt.Errorf("%s was changed since it was saved: put it back, or start a new run", f.Saved))
-		}
-		w.files = append(w.files, loaded{f.Name, f.Mode, data})
-		w.known[f.Name] = w.files[len(w.files)-1]
-		copied = append(copied, filepath.Join(dir, f.Saved))
-	}
-	k, err := read(list.File, w.files[0].data, w)
-	if err != nil {
-		return fail(err)
-	}
-	k.files, k.saved = w.files[1:], copied
-	k.standsIn(list.Directory)
-	k.version = k.hash()
-	return k, nil
+		k.files, k.saved = w.files[1:], paths
+		k.standsIn(list.Directory)
+		k.version = k.hash()
+		return k, nil
+	})
 }
 
 // directory finds every directory: where it is gone, what needs no command still works.

@@ -194,7 +194,7 @@ var commandObject = &object{"command", []field{
 }}
 
 var metricObject = &object{"metric", []field{
-	{name: "from", doc: "where the number comes from: output or stderr (a number printed there), time (wall clock) or cpu (CPU time of all its processes, except those that no process waits for), in ns and including about 5 ms for starting it under its limits, or size (of a file, in bytes); output by default", form: formText, options: []string{"output", "stderr", "time", "cpu", "size"}},
+	{name: "from", doc: "where the number comes from: output or stderr (a number printed there), time (wall clock) or cpu (CPU time of all its processes, except those that no process waits for), in ns and including some ms for starting it under its limits, or size (of a file, in bytes); output by default", form: formText, options: []string{"output", "stderr", "time", "cpu", "size"}},
 	{name: "pattern", doc: "a regular expression whose last match is the number, or its first group if it has one; by default the last line is the number", form: formText},
 	{name: "json", doc: "the path of the number in JSON output, such as benchmarks[0].real_time", form: formText},
 	{name: "file", doc: "the file whose size is the metric, relative to where the command runs", form: formText},

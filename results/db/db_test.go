@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tune/results"
+	"tune/results/insight"
 	"tune/space"
 )
 
@@ -90,7 +91,7 @@ func filled(t testing.TB, runs ...made) (d *DB, root string) {
 	for i, m := range runs {
 		dir := filepath.Join(root, fmt.Sprint(i))
 		makeRun(t, dir, m, i)
-		if err := d.Add(t.Context(), dir); err != nil {
+		if err := d.Add(t.Context(), dir, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,7 +154,7 @@ func TestBestPinned(t *testing.T) {
 			err = os.WriteFile(path, bytes.Replace(text, []byte("{"), []byte(`{"pinned": {"u": "0"},`), 1), 0o666)
 		}
 		if err == nil {
-			err = d.Add(t.Context(), dir)
+			err = d.Add(t.Context(), dir, nil)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -262,7 +263,7 @@ func TestProgram(t *testing.T) {
 	if err := os.WriteFile(path, bytes.Replace(text, []byte("{"), []byte(`{"program": true,`), 1), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Add(t.Context(), dir); err != nil {
+	if err := d.Add(t.Context(), dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	if rows, err := d.List(t.Context(), Filter{}); err != nil || len(rows) != 1 || rows[0].Kernel != "k" {
@@ -291,7 +292,7 @@ func TestAdd(t *testing.T) {
 	}
 	add := func(dir string) {
 		t.Helper()
-		if err := d.Add(t.Context(), dir); err != nil {
+		if err := d.Add(t.Context(), dir, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -334,6 +335,56 @@ func TestAdd(t *testing.T) {
 	}
 	if n, err := d.Collect(t.Context(), Gone); err != nil || n != 1 || len(list()) != 1 {
 		t.Errorf("forgot %d: %v", n, err)
+	}
+}
+
+// What a sitting knows of its run takes the place of the journal, and says the same.
+func TestAddKnown(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	run, err := results.Create(dir, results.Settings{Kernel: "k", Strategy: "random", Unit: "ns"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 2000
+	if err := run.Journal.Batch(space.Batch{Count: n}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		o := space.Outcome{Status: space.OK, Cost: float64(1 + i*7919%501), Metrics: []space.Metric{{Name: "m", Value: float64(i)}}}
+		switch i % 7 {
+		case 3:
+			o = space.Fail(space.Timeout, "trial %d", i)
+		case 4:
+			o.Fidelity, o.Cost = 1, 0.5
+		}
+		if err := run.Journal.Record(space.Entry{Number: i, Key: fmt.Sprintf("a=%d b=%d", i%7, i), Outcome: o}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if run, err = results.Look(dir); err != nil {
+		t.Fatal(err)
+	}
+	ranking, err := results.Ranking(run, nil, 2*mostPoints)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look, err := insight.Look(run, nil, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []entry
+	for _, known := range []*Facts{nil, {Best: ranking, Failures: look.Failures}} {
+		e, err := read(t.Context(), dir, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, e)
+	}
+	if !reflect.DeepEqual(entries[0], entries[1]) || len(entries[0].Points) != mostPoints || len(entries[0].Failures) != 1 || len(entries[0].Failures[0].With) != 1 {
+		t.Errorf("%+v, want %+v", entries[1], entries[0])
 	}
 }
 
@@ -530,7 +581,7 @@ func TestMigrate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	makeRun(t, dir, made{"1", "m=512", here, 100, space.Faster, false}, 0)
 	d := openAt(t, path)
-	if err := d.Add(t.Context(), dir); err != nil {
+	if err := d.Add(t.Context(), dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Close(); err != nil {

@@ -51,8 +51,15 @@ type Point struct {
 	Metrics []space.Metric `json:"metrics,omitempty"`
 }
 
-// Add reads a run directory and enters it, in the place of what was known of it. A run that did not change since is not read again.
-func (d *DB) Add(ctx context.Context, dir string) error {
+// Facts are what a sitting that has just ended says of its run, so that the journal need not be read for it.
+type Facts struct {
+	Best     []space.Entry // the best right outcomes of full fidelity, in their order: mostPoints of them or more, or all
+	Failures []insight.Failure
+}
+
+// Add reads a run directory and enters it, in the place of what was known of it. A run that did not change since is not read again. known is
+// nil where nothing is known of the run.
+func (d *DB) Add(ctx context.Context, dir string, known *Facts) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -61,12 +68,12 @@ func (d *DB) Add(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	var known int
-	err = d.sql.QueryRowContext(ctx, "SELECT count(*) FROM runs WHERE dir = ? AND stamp = ?", dir, stamp).Scan(&known)
-	if err != nil || known > 0 {
+	var entered int
+	err = d.sql.QueryRowContext(ctx, "SELECT count(*) FROM runs WHERE dir = ? AND stamp = ?", dir, stamp).Scan(&entered)
+	if err != nil || entered > 0 {
 		return d.explain(err)
 	}
-	e, err := read(ctx, dir)
+	e, err := read(ctx, dir, known)
 	if err != nil {
 		return err
 	}
@@ -103,7 +110,7 @@ func stampOf(dir string) (string, error) {
 const ofProgram = " of a program"
 
 // read reads a run directory.
-func read(ctx context.Context, dir string) (entry, error) {
+func read(ctx context.Context, dir string, known *Facts) (entry, error) {
 	text, err := files.In(dir).Read(results.SettingsName, files.Settings)
 	if err != nil {
 		return entry{}, fmt.Errorf("%s is not a run: %w", dir, err)
@@ -127,35 +134,15 @@ func read(ctx context.Context, dir string) (entry, error) {
 			e.Valid = c.Count
 		}
 	}
-	var best []space.Entry
-	var objective space.Objective
-	outcomes := insight.NewCollector(0)
-	for round, err := range run.Rounds() {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
+	if known == nil {
+		if known, err = factsOf(ctx, run); err != nil {
 			return entry{}, err
 		}
-		for i := range round.Entries {
-			one := &round.Entries[i]
-			outcomes.Add(one)
-			if one.Outcome.Counts() {
-				best = append(best, *one)
-			}
-		}
-		if len(best) > 16*mostPoints {
-			slices.SortFunc(best, objective.Compare)
-			best = best[:mostPoints]
-		}
 	}
-	slices.SortFunc(best, objective.Compare)
-	for _, one := range best[:min(len(best), mostPoints)] {
+	for _, one := range known.Best[:min(len(known.Best), mostPoints)] {
 		e.Points = append(e.Points, Point{one.Number, one.Key, one.Outcome.Cost, one.Outcome.Metrics})
 	}
-	if e.Failures, err = outcomes.Table().Failures(run); err != nil {
-		return entry{}, err
-	}
+	e.Failures = known.Failures
 	schedule, err := results.ReadSchedule(filepath.Join(dir, results.ScheduleName))
 	switch {
 	case err == nil:
@@ -164,6 +151,54 @@ func read(ctx context.Context, dir string) (entry, error) {
 		return entry{}, err
 	}
 	return e, nil
+}
+
+// factsOf reads the journal of a run.
+func factsOf(ctx context.Context, run *results.Run) (*Facts, error) {
+	outcomes, best := insight.NewCollector(0), leaders{}
+	wants := func(e *space.Entry) bool { return outcomes.Keeps(e) || best.wants(e) }
+	for round, err := range run.Only(wants) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range round.Entries {
+			outcomes.Add(&round.Entries[i])
+			best.add(&round.Entries[i])
+		}
+	}
+	failures, err := outcomes.Table().Failures(run)
+	return &Facts{best.ranked(), failures}, err
+}
+
+// leaders are the best right outcomes of full fidelity, mostPoints of them or some more.
+type leaders struct {
+	entries []space.Entry
+	last    *space.Entry // no outcome after this one is among the best; nil while that is not known
+}
+
+// wants reports whether an outcome may be one of the best.
+func (l *leaders) wants(e *space.Entry) bool {
+	return e.Outcome.Counts() && (l.last == nil || (space.Objective{}).Compare(*e, *l.last) < 0)
+}
+
+func (l *leaders) add(e *space.Entry) {
+	if !l.wants(e) {
+		return
+	}
+	if l.entries = append(l.entries, *e); len(l.entries) > 16*mostPoints {
+		l.entries = l.ranked()
+		last := l.entries[mostPoints-1]
+		l.last = &last
+	}
+}
+
+// ranked returns the best of them, in their order.
+func (l *leaders) ranked() []space.Entry {
+	slices.SortFunc(l.entries, space.Objective{}.Compare)
+	return l.entries[:min(len(l.entries), mostPoints)]
 }
 
 // enter writes a run to the index.

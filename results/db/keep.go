@@ -175,7 +175,7 @@ func Rebuild(ctx context.Context, path string, roots []string, observe func(done
 			if e.IsDir() || e.Name() != results.SettingsName {
 				return nil
 			}
-			if err := d.Add(ctx, filepath.Dir(at)); err != nil {
+			if err := d.Add(ctx, filepath.Dir(at), nil); err != nil {
 				out.Faults = append(out.Faults, err.Error())
 				return nil
 			}

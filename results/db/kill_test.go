@@ -54,7 +54,7 @@ func writeUntilKilled(path, root, process string) error {
 		}
 		for range 5 {
 			dir := list[rng.IntN(len(list))]
-			e, err := read(ctx, dir)
+			e, err := read(ctx, dir, nil)
 			if err == nil {
 				err = d.enter(ctx, e) // anew, even if it did not change
 			}

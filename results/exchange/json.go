@@ -413,6 +413,9 @@ func (n *node) float() float64 {
 // Constructors of nodes without a position.
 
 func textNode(s string) node {
+	if isPlain(s) {
+		return node{kind: kindString, raw: `"` + s + `"`}
+	}
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range s {
@@ -435,6 +438,16 @@ func textNode(s string) node {
 	}
 	b.WriteByte('"')
 	return node{kind: kindString, raw: b.String()}
+}
+
+// isPlain reports whether a text is the same in JSON between quotes, as nearly every one is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // floatNode is a number as the shortest text that reads back as the same.
@@ -513,16 +526,18 @@ func (e emitter) indented(n *node, unit, indent string) {
 		open, end = '{', '}'
 	}
 	e.w.WriteByte(open)
+	inner := indent + unit
 	for i := range n.items {
 		if i > 0 {
 			e.w.WriteByte(',')
 		}
-		e.w.WriteString("\n" + indent + unit)
+		e.w.WriteByte('\n')
+		e.w.WriteString(inner)
 		if n.kind == kindObject {
 			e.w.WriteString(n.keys[i].raw)
 			e.w.WriteString(": ")
 		}
-		e.indented(&n.items[i], unit, indent+unit)
+		e.indented(&n.items[i], unit, inner)
 	}
 	e.w.WriteString("\n" + indent)
 	e.w.WriteByte(end)

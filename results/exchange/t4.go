@@ -256,6 +256,7 @@ func (f *File) writeT4(w io.Writer, rows Rows) error {
 		head = f.origin
 	}
 	const unit = "  "
+	configs := f.newConfigurations(unit, unit+unit+unit)
 	return emit(w, func(e emitter) error {
 		return e.members(head, "\n"+unit, "\n", func(i int) error {
 			if head.keys[i].name != "results" {
@@ -263,24 +264,54 @@ func (f *File) writeT4(w io.Writer, rows Rows) error {
 				return nil
 			}
 			return e.list(rows, "\n"+unit+unit, "\n"+unit, func(r *Row) {
-				n := f.result(r)
+				n := f.result(r, configs)
 				e.indented(&n, unit, unit+unit)
 			})
 		})
 	})
 }
 
+// configurations writes the configurations of rows. There may be very many rows, and all of them have the same members.
+type configurations struct {
+	members [][]string // of each parameter, the text for each of its values, with what stands before it
+	end     string
+	text    []byte // memory of object
+}
+
+// newConfigurations prepares for objects at an indent, with their members in lines of their own.
+func (f *File) newConfigurations(unit, indent string) *configurations {
+	c := &configurations{end: "\n" + indent + "}"}
+	for i, p := range f.Parameters {
+		before := ","
+		if i == 0 {
+			before = "{"
+		}
+		before += "\n" + indent + unit + textNode(p.Name).raw + ": "
+		var texts []string
+		for o := range p.Len() {
+			texts = append(texts, before+valueNode(p.At(o)).raw)
+		}
+		c.members = append(c.members, texts)
+	}
+	return c
+}
+
+// object is the configuration of a row, as it is written: a node without members, so that it is laid out no further.
+func (c *configurations) object(r *Row) node {
+	c.text = c.text[:0]
+	for i, o := range r.Ordinals {
+		c.text = append(c.text, c.members[i][o]...)
+	}
+	return node{raw: string(append(c.text, c.end...))}
+}
+
 // result makes the result of a row.
-func (f *File) result(r *Row) node {
+func (f *File) result(r *Row, configs *configurations) node {
 	if f.originFormat == T4 && r.origin != nil {
 		return *r.origin
 	}
 	n := objectNode().set("timestamp", textNode(r.Timestamp))
-	config := objectNode()
-	for i, v := range f.values(r) {
-		config.set(f.Parameters[i].Name, valueNode(v))
-	}
-	n.set("configuration", *config)
+	n.set("configuration", configs.object(r))
 	ms := func(seconds float64) node { return floatNode(seconds * 1e3) }
 	times := objectNode().set("compilation", ms(r.CompileSeconds))
 	unit, isTime := secondsIn(f.Unit)

@@ -3,6 +3,8 @@ package insight
 import (
 	"cmp"
 	"slices"
+
+	"tune/space"
 )
 
 // Effect is what a run saw of one parameter: the costs with each of its values, the value with the least cost first.
@@ -29,17 +31,23 @@ func (v ValueEffect) Order() int { return v.order }
 // make up for a value, so that they only show where to look.
 func (t *Table) Effects() []Effect {
 	var out []Effect
+	var rows []*Row // the best first, so that the costs of each value are in order too
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.Counts() {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows, func(a, b *Row) int { return cmp.Compare(a.Cost, b.Cost) })
 	for k, p := range t.Parameters {
 		costs := make([][]float64, len(p.Values))
-		for i := range t.Rows {
-			if r := &t.Rows[i]; r.Counts() && r.Choice(k) >= 0 {
-				costs[r.Choice(k)] = append(costs[r.Choice(k)], r.Cost)
+		for _, r := range rows {
+			if c := r.Choice(k); c >= 0 {
+				costs[c] = append(costs[c], r.Cost)
 			}
 		}
 		effect := Effect{Parameter: p.Name}
 		for c, list := range costs {
 			if len(list) > 0 {
-				slices.Sort(list)
 				effect.Values = append(effect.Values, ValueEffect{
 					Value: p.Values[c], Count: len(list), Best: list[0], order: c,
 					Quartiles: [3]float64{quantile(list, 0.25), quantile(list, 0.5), quantile(list, 0.75)},
@@ -74,15 +82,19 @@ type Loss struct {
 	Default   string  `json:"default"`
 	Count     int     `json:"count"`          // right candidates that have the default
 	Best      float64 `json:"best,omitempty"` // the least of their costs
-	// Loss is how much more that is than the least cost of all, as a part of it: 0.1 for a tenth. It is 0 where Count is, and where a
-	// cost is not above 0. The search may have tried the default seldom, so that the true loss may be less.
+	// Loss is how much more that is than the least cost of all, as a part of it: 0.1 for a tenth. It is 0 where Count is, and where
+	// there is no such part: where the least cost is not above 0, or is so small that the part is too large for a number. The search
+	// may have tried the default seldom, so that the true loss may be less.
 	Loss float64 `json:"loss"`
-	// Chosen is the value that the best candidate has.
+	// Known says that there is such a part.
+	Known bool `json:"-"`
+	// Chosen is the value that the best candidate has instead.
 	Chosen string `json:"chosen"`
 }
 
-// Losses returns the loss of each parameter that the best candidate has not at its default, the largest first and those that are not
-// known last. The defaults are the choices of a key.
+// Losses returns the loss of each parameter that the best candidate has at another value than its default, the largest first and those
+// that are not known last. A parameter that the best candidate lacks has none: what its default loses is the loss of those that decide
+// whether there is such a parameter. The defaults are the choices of a key.
 func (t *Table) Losses(defaults string) []Loss {
 	best := t.Best()
 	if best == nil {
@@ -96,27 +108,27 @@ func (t *Table) Losses(defaults string) []Loss {
 	for k, p := range t.Parameters {
 		value, ok := of[p.Name]
 		chosen := best.Choice(k)
-		if !ok || chosen >= 0 && p.Values[chosen] == value {
+		if !ok || chosen < 0 || p.Values[chosen] == value {
 			continue
 		}
-		l := Loss{Parameter: p.Name, Default: value}
-		if chosen >= 0 {
-			l.Chosen = p.Values[chosen]
-		}
+		l := Loss{Parameter: p.Name, Default: value, Chosen: p.Values[chosen]}
+		var kept *Row // the best with the default
 		for i := range t.Rows {
 			if r := &t.Rows[i]; r.Counts() && r.Choice(k) >= 0 && p.Values[r.Choice(k)] == value {
-				if l.Count++; l.Count == 1 || r.Cost < l.Best {
-					l.Best = r.Cost
+				if l.Count++; kept == nil || r.Less(kept) {
+					kept, l.Best = r, r.Cost
 				}
 			}
 		}
-		if l.Count > 0 && best.Cost > 0 {
-			l.Loss = l.Best/best.Cost - 1
+		if kept != nil && best.Cost > 0 {
+			if loss := l.Best/best.Cost - 1; space.Finite(loss) {
+				l.Loss, l.Known = loss, true
+			}
 		}
 		out = append(out, l)
 	}
 	slices.SortStableFunc(out, func(a, b Loss) int {
-		return cmp.Or(cmp.Compare(min(b.Count, 1), min(a.Count, 1)), cmp.Compare(b.Loss, a.Loss))
+		return cmp.Or(cmp.Compare(min(b.Count, 1), min(a.Count, 1)), cmp.Compare(b.Best, a.Best))
 	})
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tune/internal/plain"
@@ -138,59 +139,102 @@ func (t *Table) Failures(h results.History) ([]Failure, error) {
 
 // verify counts anew what rules cover, and removes those that a right candidate meets. The table has a part of the history.
 func (t *Table) verify(failures []Failure, found [][]rule, h results.History) error {
-	for i := range found {
-		for k := range found[i] {
-			found[i][k].covers = 0
+	var tested []int
+	for f := range found {
+		for k := range found[f] {
+			found[f][k].covers = 0
+			for _, one := range found[f][k].tests {
+				tested = append(tested, one.parameter)
+			}
 		}
 	}
-	index := make([]map[string]int32, len(t.Parameters))
-	for k, p := range t.Parameters {
-		index[k] = map[string]int32{}
-		for c, v := range p.Values {
-			index[k][v] = int32(c)
-		}
-	}
-	wrong := map[*rule]bool{}
-	for r, err := range h.Rounds() {
+	values := newReader(t, tested)
+	for r, err := range results.Parts(h, values.names()) {
 		if err != nil {
 			return err
 		}
 		for i := range r.Entries {
-			row := Row{Choices: make([]int32, len(t.Parameters))}
-			for k := range row.Choices {
-				row.Choices[k] = -1
-			}
-			for _, c := range choicesOf(r.Entries[i].Key) {
-				if k := slices.IndexFunc(t.Parameters, func(p Parameter) bool { return p.Name == c.name }); k >= 0 {
-					if at, ok := index[k][c.value]; ok {
-						row.Choices[k] = at
-					}
-				}
-			}
-			status := r.Entries[i].Outcome.Status
+			row, status := values.row(r.Entries[i].Key), r.Entries[i].Outcome.Status
 			for f := range found {
+				if status == space.OK {
+					found[f] = slices.DeleteFunc(found[f], func(one rule) bool { return one.holds(row) })
+					continue
+				}
 				for k := range found[f] {
-					switch one := &found[f][k]; {
-					case !one.holds(&row):
-					case status == space.OK:
-						wrong[one] = true
-					case status == failures[f].Status:
+					if one := &found[f][k]; status == failures[f].Status && one.holds(row) {
 						one.covers++
 					}
 				}
 			}
 		}
 	}
-	for f := range found {
-		var kept []rule
-		for k := range found[f] {
-			if !wrong[&found[f][k]] {
-				kept = append(kept, found[f][k])
+	return nil
+}
+
+// reader finds the choices that keys have for some parameters of a table.
+type reader struct {
+	table  *Table
+	index  map[int]map[string]int32 // of the values, by parameter
+	choice Row                      // of the key that was read last
+	// Most keys are much like the one before.
+	places []int // the parameters of the names in that
+}
+
+func newReader(t *Table, params []int) *reader {
+	r := &reader{table: t, index: map[int]map[string]int32{}, choice: Row{Choices: make([]int32, len(t.Parameters))}}
+	for _, k := range params {
+		r.index[k] = map[string]int32{}
+		for c, v := range t.Parameters[k].Values {
+			r.index[k][v] = int32(c)
+		}
+	}
+	return r
+}
+
+// names are those of the parameters.
+func (r *reader) names() (names []string) {
+	for k, p := range r.table.Parameters {
+		if r.index[k] != nil {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// row returns a row with the choices of a key, until the next call. A key that cannot be split has none.
+func (r *reader) row(key string) *Row {
+	none := func() {
+		for k := range r.choice.Choices {
+			r.choice.Choices[k] = -1
+		}
+	}
+	none()
+	place := 0
+	err := space.SplitKey(key, func(name, value string) {
+		if place == len(r.places) {
+			r.places = append(r.places, 0)
+		}
+		k := r.places[place]
+		if r.table.Parameters[k].Name != name {
+			if k = slices.IndexFunc(r.table.Parameters, func(p Parameter) bool { return p.Name == name }); k < 0 {
+				return
+			}
+			r.places[place] = k
+		}
+		place++
+		if at, ok := r.index[k][value]; ok {
+			r.choice.Choices[k] = at
+		} else if numbers := r.table.Parameters[k].Numbers; r.index[k] != nil && numbers != nil {
+			if x, err := strconv.ParseFloat(value, 64); err == nil {
+				above, _ := slices.BinarySearch(numbers, x)
+				r.choice.Choices[k] = between(above)
 			}
 		}
-		found[f] = kept
+	})
+	if err != nil {
+		none()
 	}
-	return nil
+	return &r.choice
 }
 
 // test is a condition on one parameter: that the index of its value is from lo to hi.
@@ -201,8 +245,15 @@ type test struct {
 
 func (c test) holds(r *Row) bool {
 	at := r.Choice(c.parameter)
-	return at >= c.lo && at <= c.hi
+	if at >= -1 {
+		return at >= c.lo && at <= c.hi
+	}
+	above := -2 - at
+	return c.lo != c.hi && (c.lo == 0 && above <= c.hi || c.lo > 0 && above > c.lo)
 }
+
+// between is the choice of a number that no row of the table has. above is the index of the next value that a row has.
+func between(above int) int32 { return int32(-2 - above) }
 
 // text writes a condition.
 func (t *Table) text(c test) string {

@@ -17,6 +17,8 @@ type Insight struct {
 	Measured Shares    `json:"measured"`
 	Losses   []Loss    `json:"losses,omitempty"`
 	Failures []Failure `json:"failures,omitempty"`
+
+	portions []portion // of the variance of the right outcomes, where nothing was learned
 }
 
 // Learner makes a model from right outcomes, or from the logarithms of their costs; ok is false where they are too few.
@@ -54,17 +56,27 @@ func (t *Table) LookIn(h results.History, s *space.Space, defaults string, learn
 func (t *Table) Look(s *space.Space, defaults string, learn Learner) *Insight {
 	in := &Insight{Losses: t.Losses(defaults)}
 	columns, costs := t.columns()
+	if s != nil { // its order names pairs alike, however the outcomes came
+		order := map[string]int{}
+		for k, p := range s.Parameters() {
+			order[p.Name] = k
+		}
+		slices.SortStableFunc(columns, func(a, b column) int { return cmp.Compare(order[a.name], order[b.name]) })
+	}
 	y, log := logs(costs)
 	if len(y) >= leastMeasured {
 		in.Measured = analyse(columns, y, false)
 	}
 	in.Measured.Log, in.Measured.Points = log, len(y)
-	if s == nil || learn == nil {
-		return in
+	if s != nil && learn != nil {
+		if m, ok := learn(s, t.lesson(s), log); ok {
+			shares := Learned(s, m, log)
+			in.Learned = &shares
+			return in
+		}
 	}
-	if m, ok := learn(s, t.lesson(s), log); ok {
-		shares := Learned(s, m, log)
-		in.Learned = &shares
+	if len(y) >= leastMeasured {
+		in.portions = explained(columns, y, in.Measured.Pairs)
 	}
 	return in
 }
@@ -78,7 +90,7 @@ func (t *Table) lesson(s *space.Space) (out []space.Observation) {
 		}
 	}
 	if len(rows) > taught {
-		slices.SortStableFunc(rows, func(a, b *Row) int { return cmp.Compare(a.Cost, b.Cost) })
+		slices.SortFunc(rows, func(a, b *Row) int { return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(a.Number, b.Number)) })
 		rest := rows[taught/2:]
 		for i := range taught / 2 {
 			rest[i] = rest[i*len(rest)/(taught/2)]
@@ -87,33 +99,35 @@ func (t *Table) lesson(s *space.Space) (out []space.Observation) {
 	}
 	for _, r := range rows {
 		if p, err := s.Parse(t.Key(r)); err == nil {
-			out = append(out, space.Observation{Point: p, Outcome: space.Outcome{Status: space.OK, Cost: r.Cost}})
+			out = append(out, space.Observation{Point: p, Outcome: r.outcome()})
 		}
 	}
 	return out
 }
 
-// Matter returns the shares that matter most, of parameters and of pairs, the largest first: those that were learned, else those that
-// were measured.
-func (in *Insight) Matter() []Share {
-	shares := &in.Measured
+// matter returns the shares that matter most, of parameters and of pairs, the largest first: those that were learned, else the parts of
+// what was measured.
+func (in *Insight) matter() (words []string) {
+	portions := in.portions
 	if in.Learned != nil {
-		shares = in.Learned
+		for _, s := range slices.Concat(in.Learned.Single, in.Learned.Pairs) {
+			if s.Share >= leastMattering {
+				portions = append(portions, portion{Share: s})
+			}
+		}
+		slices.SortStableFunc(portions, func(a, b portion) int { return cmp.Compare(b.Share.Share, a.Share.Share) })
 	}
-	all := slices.Concat(shares.Single, shares.Pairs)
-	slices.SortStableFunc(all, func(a, b Share) int { return cmp.Compare(b.Share, a.Share) })
-	all = slices.DeleteFunc(all, func(s Share) bool { return s.Share < leastMattering })
-	return all[:min(len(all), mostMattering)]
+	for _, p := range portions[:min(len(portions), mostMattering)] {
+		words = append(words, p.String())
+	}
+	return words
 }
 
 // String says in a line what mattered: isa 61 %, mr × nr 22 %; 37 wrong answers, all with contract=fast. It is empty where nothing is
 // known.
 func (in *Insight) String() string {
-	var shares, parts []string
-	for _, s := range in.Matter() {
-		shares = append(shares, s.String())
-	}
-	if len(shares) > 0 {
+	var parts []string
+	if shares := in.matter(); len(shares) > 0 {
 		parts = append(parts, strings.Join(shares, ", "))
 	}
 	for _, f := range in.Failures {

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"testing"
 
+	"tune/results"
 	"tune/results/insight"
 	"tune/space"
 )
@@ -146,6 +149,45 @@ func TestFailuresAtRandom(t *testing.T) {
 	}
 }
 
+// contradicted checks that a condition is claimed for all failures, or none where a right point contradicts it.
+func contradicted(t *testing.T, entries []space.Entry, want string, right bool) {
+	t.Helper()
+	got, err := failuresOf(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if inJournal := failuresInJournal(t, entries); !reflect.DeepEqual(inJournal, got) {
+		t.Errorf("the failures of the journal are %+v, want %+v", inJournal, got)
+	}
+	if right {
+		if len(got[0].Causes) > 0 {
+			t.Errorf("%v is claimed, and a right point contradicts it", got[0])
+		}
+	} else if len(got[0].With) != 1 || got[0].With[0] != want || got[0].Causes[0].Count != got[0].Count {
+		t.Errorf("%v, want all with %s", got[0], want)
+	}
+}
+
+// A condition on a number covers also the numbers that no searched row has.
+func TestFailuresBetweenRows(t *testing.T) {
+	const n, values, from, late = 40_000, 100, 40, 33_000
+	for _, right := range []int{-1, 35_061} {
+		var entries []space.Entry
+		for i := range n {
+			a := i % values
+			if i < late {
+				a &^= 1 // odd values come late, in outcomes of odd numbers: these are not among the rows
+			}
+			e := space.Entry{Number: i, Key: fmt.Sprintf("a=%d", a), Outcome: space.Outcome{Status: space.OK, Cost: 1}}
+			if a >= from && i != right {
+				e.Outcome = space.Fail(space.WrongAnswer, "")
+			}
+			entries = append(entries, e)
+		}
+		contradicted(t, entries, fmt.Sprintf("a>=%d", from), right >= 0)
+	}
+}
+
 // Of a long run a part is searched for conditions; the whole decides which of them are claimed.
 func TestFailuresOfLongRun(t *testing.T) {
 	const n = 34_000
@@ -163,19 +205,39 @@ func TestFailuresOfLongRun(t *testing.T) {
 			}
 			entries = append(entries, e)
 		}
-		got, err := failuresOf(entries)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := fmt.Sprintf("%d wrong answers, all with b=3", got[0].Count)
-		if right >= 0 {
-			if len(got[0].Causes) > 0 {
-				t.Errorf("%v is claimed, and a right point contradicts it", got[0])
-			}
-		} else if got[0].With == nil || len(got[0].With) != 1 || got[0].With[0] != "b=3" || got[0].Causes[0].Count != got[0].Count {
-			t.Errorf("%v, want %s", got[0].Causes, want)
-		}
+		contradicted(t, entries, "b=3", right >= 0)
 	}
+}
+
+// failuresInJournal sums up the failures of entries that are written to a journal, of which not all is read each time.
+func failuresInJournal(t *testing.T, entries []space.Entry) []insight.Failure {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	run, err := results.Create(dir, results.Settings{Kernel: "toy", Strategy: "grid"})
+	if err == nil {
+		err = run.Journal.Batch(space.Batch{Count: len(entries)})
+	}
+	for i := 0; i < len(entries) && err == nil; i++ {
+		err = run.Journal.Record(entries[i])
+	}
+	if err == nil {
+		err = run.Close()
+	}
+	if err == nil {
+		run, err = results.Look(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := insight.Collect(run, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failures, err := table.Failures(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return failures
 }
 
 func table(t *testing.T, entries []space.Entry, most int) *insight.Table {
@@ -222,6 +284,22 @@ func TestEffectsAndLosses(t *testing.T) {
 	if unknown := in.Losses("a=8 b=x c=0"); len(unknown) != 1 || unknown[0].Count != 0 || unknown[0].Loss != 0 {
 		t.Errorf("a default that was never right has the loss %+v", unknown)
 	}
+	if !losses[0].Known {
+		t.Errorf("of costs above 0 the loss is not known: %+v", losses[0])
+	}
+	// No share of a cost of 0 or less says what a default loses, and none is a number where the costs are too far apart.
+	for _, best := range []float64{0, -3, 1e-320} {
+		some := []space.Entry{{Key: "a=1 b=1", Outcome: space.Outcome{Status: space.OK, Cost: best}}, {Number: 1, Key: "a=2 b=1", Outcome: space.Outcome{Status: space.OK, Cost: 5}}, {Number: 2, Key: "a=1 b=2", Outcome: space.Outcome{Status: space.OK, Cost: 50}}}
+		if got := table(t, some, 10).Losses("a=2 b=2"); len(got) != 2 || got[0].Parameter != "b" || got[0].Known || got[0].Loss != 0 || got[1].Known || got[1].Loss != 0 {
+			t.Errorf("with the best cost %v the losses are %+v", best, got)
+		}
+	}
+	// The best candidate has no d: what d=1 loses is what b=y does.
+	add("a=1 b=y c=0 d=1", space.OK, 50)
+	add("a=1 b=y c=0 d=2", space.OK, 60)
+	if losses = table(t, entries, 100).Losses("a=1 b=y c=0 d=1"); len(losses) != 1 || losses[0].Parameter != "b" {
+		t.Errorf("losses are %+v", losses)
+	}
 }
 
 // A table has every n-th outcome of a long run, in whatever order they came.
@@ -244,6 +322,16 @@ func TestCollect(t *testing.T) {
 	for i := range in.Rows {
 		if r := &in.Rows[i]; in.Key(r) != entries[r.Number].Key || r.Number != 4*i {
 			t.Errorf("row %d is %s, number %d", i, in.Key(r), r.Number)
+		}
+	}
+	// The best one is a row too, of equal ones the first, in whatever order they come.
+	entries[501].Outcome.Cost, entries[503].Outcome.Cost = -1, -1
+	reversed := slices.Clone(entries)
+	slices.Reverse(reversed)
+	for _, all := range [][]space.Entry{entries, reversed} {
+		in := table(t, all, 300)
+		if best := in.Best(); len(in.Rows) != 251 || best == nil || best.Number != 501 || in.Key(best) != entries[501].Key {
+			t.Errorf("of %d rows the best is %+v", len(in.Rows), best)
 		}
 	}
 	damaged := table(t, []space.Entry{{Key: "no pair"}, {Number: 1, Key: ""}}, 10)
@@ -279,6 +367,72 @@ func TestLook(t *testing.T) {
 		}
 		if want := "a 100 %; 64 wrong answers, all with contract=fast"; in.String() != want {
 			t.Errorf("%q, want %q", in, want)
+		}
+	}
+}
+
+// TestLess: rows rank as their outcomes do.
+func TestLess(t *testing.T) {
+	outcomes := []space.Outcome{
+		{Status: space.OK, Cost: 5}, {Status: space.OK, Cost: -3}, {Status: space.OK, Cost: -4, Fidelity: 2}, space.Fail(space.Crashed, "boom"), {Status: space.OK, Cost: 5},
+	}
+	var entries []space.Entry
+	for i, o := range outcomes {
+		entries = append(entries, space.Entry{Number: i, Key: fmt.Sprint("a=", i), Outcome: o})
+	}
+	table, err := insight.Collect(history(entries), 0)
+	if err != nil || len(table.Rows) != len(outcomes) {
+		t.Fatalf("%d rows, %v", len(table.Rows), err)
+	}
+	for i, a := range outcomes {
+		for j, b := range outcomes {
+			if got, want := table.Rows[i].Less(&table.Rows[j]), (space.Objective{}).Less(a, b); got != want {
+				t.Errorf("%+v is better than %+v: %t", a, b, got)
+			}
+		}
+	}
+}
+
+// TestPortions: without a model, parameters that vary together have one part of the variance between them, and all parts add up to 1 at most.
+// What only a pair explains is a part too.
+func TestPortions(t *testing.T) {
+	of := func(cost func(i int) float64, key func(i int) string) string {
+		t.Helper()
+		var entries []space.Entry
+		for i := range 96 {
+			entries = append(entries, space.Entry{Number: i, Key: key(i), Outcome: space.Outcome{Status: space.OK, Cost: math.Exp(cost(i))}})
+		}
+		in, err := insight.Look(history(entries), nil, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in.String()
+	}
+	a, b, c := func(i int) int { return i % 4 }, func(i int) int { return i / 4 % 4 }, func(i int) int { return i / 16 % 2 }
+	for want, of := range map[string]string{
+		"a or like 82 %, b 17 %": of(func(i int) float64 { return 4*float64(a(i)) + 1.8*float64(b(i)) + 0.5*float64(c(i)) }, func(i int) string {
+			return fmt.Sprintf("a=%d b=%d c=%d like=%d", a(i), b(i), c(i), 3-a(i))
+		}),
+		"a × b 100 %": of(func(i int) float64 { return float64((a(i) + b(i)) % 2) }, func(i int) string {
+			return fmt.Sprintf("a=%d b=%d c=%d", a(i), b(i), c(i))
+		}),
+	} {
+		if of != want {
+			t.Errorf("%q, want %q", of, want)
+		}
+	}
+	// Where two vary together and have opposite effects, to take off one brings back some of the other.
+	tile := func(i int) int { return i % 12 }
+	unroll := func(i int) int {
+		if i%5 == 0 {
+			return i * 7 / 5 % 12
+		}
+		return tile(i)
+	}
+	text := of(func(i int) float64 { return float64(tile(i)) - float64(unroll(i)) }, func(i int) string { return fmt.Sprintf("tile=%d unroll=%d", tile(i), unroll(i)) })
+	for _, name := range []string{"tile", "unroll"} {
+		if n := len(regexp.MustCompile(`\b`+name+` \d+ %`).FindAllString(text, -1)); n != 1 {
+			t.Errorf("%s has %d parts of its own: %s", name, n, text)
 		}
 	}
 }

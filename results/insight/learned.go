@@ -2,9 +2,6 @@ package insight
 
 import (
 	"math/rand/v2"
-	"runtime"
-
-	"golang.org/x/sync/errgroup"
 
 	"tune/space"
 )
@@ -21,46 +18,57 @@ const (
 	drawn = 1 << 13
 )
 
-// Learned returns the shares of what a model expects. The decision diagram of the space lists its points: a space of up to mostPredicted
-// points is covered completely, so that the shares are exact. Of a larger one they come from points that the diagram draws, each
-// equally likely. log says that the model predicts logarithms of costs.
-func Learned(s *space.Space, m Model, log bool) Shares {
-	var points []space.Point
-	n, ok := s.Len()
-	covers := ok && n <= mostPredicted
-	if covers {
+// Learned returns the shares of what a model expects of all points. The decision diagram of the space lists its points: a model is asked
+// about each, where there are up to mostPredicted. In a larger space a Separable model is summed over the paths of the diagram.
+// Where that is too much work, and for other models, the shares come from points that the diagram draws, each equally likely. log
+// says that the model predicts logarithms of costs.
+func Learned(s *space.Space, m Model, log bool) (out Shares) {
+	defer func() { out.Log = log }()
+	if n, ok := s.Len(); ok && n <= mostPredicted {
+		var points []space.Point
 		for i := range n {
 			points = append(points, s.At(i))
 		}
-	} else {
-		rng := rand.New(rand.NewPCG(0x736861726573, 0))
-		for range drawn {
-			p, err := s.Sample(rng)
-			if err != nil {
-				break
-			}
-			points = append(points, p)
+		return analyse(columnsOf(s, points), predicted(m, points), true)
+	}
+	if separable, ok := m.(Separable); ok {
+		if out, ok = throughDiagram(s, separable); ok {
+			return out
 		}
 	}
-	out := analyse(columnsOf(s, points), predicted(m, points), covers)
-	out.Log = log
-	return out
+	points := draw(s, drawn)
+	return analyse(columnsOf(s, points), predicted(m, points), false)
+}
+
+// draw draws points of a space.
+func draw(s *space.Space, n int) (points []space.Point) {
+	rng := rand.New(rand.NewPCG(0x736861726573, 0))
+	for range n {
+		p, err := s.Sample(rng)
+		if err != nil {
+			break
+		}
+		points = append(points, p)
+	}
+	return points
+}
+
+// many is a model that predicts many points in less time than one after the other.
+type many interface {
+	// PredictAll writes what the model expects of each point to out.
+	PredictAll(points []space.Point, out []float64)
 }
 
 // predicted returns what a model expects of points.
 func predicted(m Model, points []space.Point) []float64 {
 	y := make([]float64, len(points))
-	var group errgroup.Group
-	parts := runtime.GOMAXPROCS(0)
-	for part := range parts {
-		group.Go(func() error {
-			for i := part; i < len(points); i += parts {
-				y[i] = m.Predict(points[i])
-			}
-			return nil
-		})
+	if all, ok := m.(many); ok {
+		all.PredictAll(points, y)
+		return y
 	}
-	_ = group.Wait() // no part fails
+	inTwo(len(points), func() func(int) {
+		return func(i int) { y[i] = m.Predict(points[i]) }
+	})
 	return y
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"tune/results/insight"
@@ -54,15 +56,21 @@ func functions(t *testing.T) []function {
 	}
 }
 
+// pair is the name of parameters, whatever their order.
+func pair(names ...string) string { return strings.Join(slices.Sorted(slices.Values(names)), " × ") }
+
+// named returns shares by the names of their parameters.
+func named(s insight.Shares) map[string]float64 {
+	out := map[string]float64{}
+	for _, one := range slices.Concat(s.Single, s.Pairs) {
+		out[pair(one.Parameters...)] = one.Share
+	}
+	return out
+}
+
 func compare(t *testing.T, name string, got insight.Shares, want map[string]float64, within float64) {
 	t.Helper()
-	found := map[string]float64{}
-	for _, s := range got.Single {
-		found[s.Parameters[0]] = s.Share
-	}
-	for _, s := range got.Pairs {
-		found[s.Parameters[0]+" × "+s.Parameters[1]] = s.Share
-	}
+	found := named(got)
 	for k, v := range want {
 		if g, ok := found[k]; !ok || math.Abs(g-v) > within {
 			t.Errorf("%s: the share of %s is %v, want %v within %v", name, k, g, v, within)

@@ -14,7 +14,7 @@ import (
 type Table struct {
 	Parameters []Parameter
 	Rows       []Row // by number
-	// Seen is how many outcomes the run has. Where it is more than the rows, each Stride-th one is a row.
+	// Seen is how many outcomes the run has. Where it is more than the rows, each Stride-th one is a row, and so is the best one.
 	Seen, Stride int
 	failed       []failed // all of them, by kind
 }
@@ -42,6 +42,18 @@ type Row struct {
 // Counts reports whether the row is right and of full fidelity; see space.Outcome.
 func (r *Row) Counts() bool { return r.Status == space.OK && !r.Reduced }
 
+// Less reports whether the row is better than another one; see space.Objective.
+func (r *Row) Less(than *Row) bool { return space.Objective{}.Less(r.outcome(), than.outcome()) }
+
+// outcome is the outcome of the row as far as its rank needs it.
+func (r *Row) outcome() space.Outcome {
+	o := space.Outcome{Status: r.Status, Cost: r.Cost}
+	if r.Reduced {
+		o.Fidelity = 1
+	}
+	return o
+}
+
 // Choice returns the index of the value of parameter k, −1 where it has none.
 func (r *Row) Choice(k int) int32 {
 	if k < len(r.Choices) {
@@ -67,7 +79,7 @@ func (t *Table) Key(r *Row) string {
 // Collect reads a history into a table of at most the given number of rows; 0 means as many as Look uses.
 func Collect(h results.History, most int) (*Table, error) {
 	c := NewCollector(most)
-	for r, err := range h.Rounds() {
+	for r, err := range results.Only(h, c.Keeps) {
 		if err != nil {
 			return c.Table(), err // what comes before the damage
 		}
@@ -86,6 +98,7 @@ type Collector struct {
 	index   map[string]int     // of each parameter
 	values  []map[string]int32 // the index of each of its values
 	choices []int32            // of the row that is made
+	best    *Row               // of all outcomes; nil before a right one
 	// Most keys are much like the one before.
 	places []int   // the parameters of the names in that
 	last   []int32 // of each parameter, the value that it had last
@@ -96,6 +109,25 @@ func NewCollector(most int) *Collector {
 	return &Collector{table: Table{Stride: 1}, most: cmp.Or(most, mostRows), index: map[string]int{}}
 }
 
+// Keeps reports whether an outcome becomes a row. Of any other, Add reads neither the key nor the metrics.
+func (c *Collector) Keeps(e *space.Entry) bool { return c.drawn(e.Number) || c.leads(e) }
+
+// drawn reports whether the outcome with a number is one of those that become rows however good they are.
+func (c *Collector) drawn(number int) bool { return number%c.table.Stride == 0 }
+
+// leads reports whether an outcome is better than all before it; of equal ones the first one by number is, whatever the order.
+func (c *Collector) leads(e *space.Entry) bool {
+	switch {
+	case !e.Outcome.Counts():
+		return false
+	case c.best == nil:
+		return true
+	}
+	than := c.best.outcome()
+	order := space.Objective{}
+	return order.Less(e.Outcome, than) || !order.Less(than, e.Outcome) && e.Number < c.best.Number
+}
+
 // Add adds an outcome.
 func (c *Collector) Add(e *space.Entry) {
 	t := &c.table
@@ -103,19 +135,28 @@ func (c *Collector) Add(e *space.Entry) {
 	if e.Outcome.Status != space.OK {
 		t.count(e)
 	}
-	if e.Number%t.Stride != 0 {
+	if !c.Keeps(e) {
 		return
 	}
-	c.rows.add(&Row{
+	row := Row{
 		Number: e.Number, Status: e.Outcome.Status, Reduced: e.Outcome.Fidelity != 0, Cost: e.Outcome.Cost, Elapsed: e.Elapsed,
 		Choices: c.choicesOf(e.Key),
-	})
+	}
+	if c.leads(e) {
+		best := row
+		best.Choices = slices.Clone(row.Choices)
+		c.best = &best
+	}
+	if !c.drawn(e.Number) {
+		return
+	}
+	c.rows.add(&row)
 	if c.rows.len > c.most {
 		t.Stride *= 2
 		all := c.rows
 		c.rows = packed{}
 		for r := range all.all() {
-			if r.Number%t.Stride == 0 {
+			if c.drawn(r.Number) {
 				c.rows.add(&r)
 			}
 		}
@@ -180,6 +221,9 @@ func (c *Collector) Table() *Table {
 		t.Rows = append(t.Rows, r)
 	}
 	c.rows = packed{}
+	if c.best != nil && !c.drawn(c.best.Number) {
+		t.Rows = append(t.Rows, *c.best)
+	}
 	slices.SortFunc(t.Rows, func(a, b Row) int { return cmp.Compare(a.Number, b.Number) })
 	t.order()
 	return t
@@ -225,10 +269,10 @@ func (t *Table) order() {
 	}
 }
 
-// Best returns the row with the least cost, the first of equal ones; nil where no row counts.
+// Best returns the best row, the first of equal ones; nil where no row counts.
 func (t *Table) Best() (best *Row) {
 	for i := range t.Rows {
-		if r := &t.Rows[i]; r.Counts() && (best == nil || r.Cost < best.Cost) {
+		if r := &t.Rows[i]; r.Counts() && (best == nil || r.Less(best)) {
 			best = r
 		}
 	}

@@ -219,7 +219,7 @@ func (t *task) fixedNumbers() map[string]int64 {
 // finish decides, certifies, and writes the library.
 func (m *maker) finish(ctx context.Context) (*Report, error) {
 	report := &Report{
-		Format: reportFormat, Name: m.Plan.Name, ToolVersion: m.Version, Seed: m.Plan.Seed, Machine: m.machine, Created: m.Began.UTC(), Dir: m.Dir,
+		Format: reportFormat, Name: m.Plan.Name, ToolVersion: m.Version, Seed: m.Plan.Seed, Machine: m.Machine, Created: m.Began.UTC(), Dir: m.Dir,
 	}
 	var all []*settled
 	for _, t := range m.tasks {
@@ -418,7 +418,7 @@ func triple(e choice.Estimate) [3]float64 { return [3]float64{e.Value, e.Low, e.
 
 // files makes the files of the library, without its manifest.
 func (m *maker) files(all []*settled) (map[string][]byte, error) {
-	l := library.Library{Name: m.Plan.Name, About: "made by tune " + m.Version + " on " + m.machine.CPU, BLAS: m.Plan.BLAS}
+	l := library.Library{Name: m.Plan.Name, About: "made by tune " + m.Version + " on " + m.Machine.CPU, BLAS: m.Plan.BLAS}
 	for _, s := range all {
 		f, err := s.function()
 		if err != nil {
@@ -531,7 +531,7 @@ func (s *settled) graft(n *choice.Node, l native.Linkage, dims []string) *choice
 }
 
 // manifestName is the file that says what the library came to.
-const manifestName = "manifest.json"
+const manifestName = results.ManifestName
 
 // sums returns the SHA-256 of each file.
 func sums(made map[string][]byte) map[string]string {

@@ -742,6 +742,38 @@ func TestOutside(t *testing.T) {
 	}
 }
 
+// TestTaken: the last measurement of a held-out shape counts, and a variant takes no shape at which the plain form runs.
+func TestTaken(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, tuningDir, "f", measuredName)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	var lines []byte
+	for _, m := range []measurement{
+		{Role: training, Fields: []int64{1}},
+		{Role: heldOut, Fields: []int64{5}, Choice: "a"},
+		{Role: heldOut, Fields: []int64{3}, Choice: "a"},
+		{Role: heldOut, Fields: []int64{4}, Choice: "a"},
+		{Role: heldOut, Fields: []int64{3}, Choice: "b", Outside: []string{"a"}},
+		{Role: heldOut, Fields: []int64{4}, Choice: "b", Outside: []string{"a", "b"}},
+		{Role: heldOut, Fields: []int64{2}, Choice: "a"},
+	} {
+		line, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	if err := os.WriteFile(path, lines, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][][]int64{"a": {{2}, {5}}, "b": {{3}}}
+	if got, err := (&Report{Dir: dir}).Taken("f"); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+}
+
 var update = flag.Bool("update", false, "write docs/library.schema.json")
 
 // TestSchema compares the published schema with the tables, and the tables with what the reader decodes.

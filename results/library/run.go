@@ -37,7 +37,9 @@ type Options struct {
 	// Measure is roughly how long the measurement of a shape may take; 0 lets the budget decide.
 	Measure time.Duration
 	// Update takes the plan into the library that the directory holds; the budget is then that of the update.
-	Update  bool
+	Update bool
+	// Machine is the one that measures, whose fingerprint the plan has.
+	Machine results.Machine
 	Version string // of tune
 	Observe func(Progress)
 	Began   time.Time
@@ -75,7 +77,6 @@ type maker struct {
 	spent   float64 // seconds of earlier sittings
 	before  float64 // those of them that do not count against the budget
 	tasks   []*task
-	machine results.Machine
 	locked  bool   // it alone writes to the directory
 	claimed []byte // the plan to write, once it is known that a library of it can be made; nil where it is in the directory
 }
@@ -96,7 +97,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	if o.Began.IsZero() {
 		o.Began = time.Now()
 	}
-	m := &maker{Options: o, machine: results.ThisMachine()}
+	m := &maker{Options: o}
 	release, err := m.open()
 	if err != nil {
 		return nil, err
@@ -404,7 +405,7 @@ func (m *maker) slice(ctx context.Context, s *searched, all []*searched) error {
 		budget.Wall = space.Duration(s.Spent + m.sliceSeconds(len(all)))
 	}
 	err := s.Search(ctx, session.Slice{
-		Version: m.Version, Budget: budget, Jobs: m.Jobs, Machine: m.machine, Began: m.Began,
+		Version: m.Version, Budget: budget, Jobs: m.Jobs, Machine: m.Machine, Began: m.Began,
 		Seed:  kernels.Derive(m.Plan.Seed, "search "+name+" "+s.task.name(fields.Fields)),
 		Open:  func() (*kernels.Opened, error) { return kernels.OpenText(s.Kernel, s.task.Text(fields)) },
 		First: func(p kernels.Problem) []string { return neighbours(s, all, p) }, Pinned: s.task.pinned(),

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"tune/internal/files"
+	"tune/kernels/native"
 	"tune/space"
 )
 
@@ -113,7 +114,7 @@ func reopen(ctx context.Context, dir string, find Kernels) (*maker, *Report, []*
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	m := &maker{Options: Options{Plan: plan, Dir: dir, Kernels: find, Version: report.ToolVersion}, machine: report.Machine}
+	m := &maker{Options: Options{Plan: plan, Dir: dir, Kernels: find, Machine: report.Machine, Version: report.ToolVersion}}
 	if err := m.load(); err != nil {
 		return nil, nil, nil, err
 	}
@@ -149,6 +150,32 @@ func ReadReport(dir string) (*Report, error) {
 		return nil, fmt.Errorf("%s: format is %d, want %d: another version of tune wrote it", path, r.Format, reportFormat)
 	}
 	return r, nil
+}
+
+// Taken returns the held-out shapes at which a function of a library calls each of its variants, by the names of the variants, as they were
+// measured last. A shape at which the plain form runs in place of the variant is not among them. There are none where the folder of the
+// library has no measurements any more.
+func (r *Report) Taken(function string) (map[string][][]int64, error) {
+	if err := native.CheckName(function); err != nil {
+		return nil, err // it names a folder
+	}
+	all, err := readMeasured(filepath.Join(r.Dir, tuningDir, function, measuredName), false)
+	if err != nil {
+		return nil, err
+	}
+	taken, known := map[string][][]int64{}, map[string]bool{}
+	for _, m := range slices.Backward(all) {
+		if shape := fmt.Sprint(m.Fields); m.Role == heldOut && !known[shape] {
+			known[shape] = true
+			if !slices.Contains(m.Outside, m.Choice) {
+				taken[m.Choice] = append(taken[m.Choice], m.Fields)
+			}
+		}
+	}
+	for _, shapes := range taken {
+		slices.SortFunc(shapes, slices.Compare[[]int64])
+	}
+	return taken, nil
 }
 
 // same compares the files in the directory with what the measurements make, and returns how many there are.

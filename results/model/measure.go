@@ -308,6 +308,9 @@ func filesOf(c kernels.Candidate) (program, build []byte, err error) {
 	return program, build, nil
 }
 
+// allPeers stands in Row.LeftOut for all libraries, and unasked is why they are left out where the user does not want them.
+const allPeers, unasked = "peers", "--no-peers"
+
 // beside measures what is exported beside the installed libraries and the machine's roof.
 func (m *maker) beside(ctx context.Context, t *task, k *kernels.Opened, limit time.Duration, row *Row) error {
 	names, others := peersOf(k, m.Peers)
@@ -326,11 +329,14 @@ func (m *maker) beside(ctx context.Context, t *task, k *kernels.Opened, limit ti
 		why := err.Error()
 		b.Alone = true
 		if r, err = b.Measure(ctx, k.Shape, tuned, dir); err == nil {
-			r.LeftOut["peers"] = why
+			r.LeftOut[allPeers] = why
 		}
 	}
 	if err != nil {
 		return err
+	}
+	if m.NoPeers {
+		r.LeftOut[allPeers] = unasked
 	}
 	for name, err := range others {
 		r.LeftOut[name] = err.Error()

@@ -290,9 +290,34 @@ func TestReport(t *testing.T) {
 	if err := r.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"decoding of 2 sequences, with a context of 8 tokens", "prompt of 4 tokens", "3.00 times as fast", "25 % of the roofs", "1.50 times as fast", "p 150.0 ns", "the budget did not reach"} {
+	for _, want := range []string{"decoding of 2 sequences, with a context of 8 tokens", "prompt of 4 tokens", "3.00 times as fast", "25 % of the roofs", "1.50 times as fast", "p 150.0 ns", "\nnote     the budget did not reach", "not searched"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+	for want, row := range map[string]Row{
+		"not searched": {Ratio: 1}, "3.00": {Searched: true, Ratio: 3}, "3.00 ?": {Searched: true, Ratio: 3, Unverified: true},
+		"3.00 [2.50, 3.50]": {Searched: true, Ratio: 3, Low: 2.5, High: 3.5},
+	} {
+		if got := row.Gain(); got != want {
+			t.Errorf("the gain of %+v is %q, want %q", row, got, want)
+		}
+	}
+}
+
+// TestReadReport: a manifest of another format is not read.
+func TestReadReport(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]string{
+		`{"format": 99, "tasks": [{}]}`: "manifest.json: format is 99, want 1: another version of tune wrote it",
+		`{"format": 1, "tasks": [{}]}`:  "",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, manifestName), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := ReadReport(dir)
+		if want == "" && (err != nil || len(r.Tasks) != 1) || want != "" && (err == nil || !strings.HasSuffix(err.Error(), want)) {
+			t.Errorf("%s: %+v, %v", text, r, err)
 		}
 	}
 }

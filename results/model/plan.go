@@ -128,7 +128,7 @@ const (
 	measuredName = "measured.jsonl"
 	runsDir      = results.RunsDir
 	madeDir      = "made"
-	manifestName = "manifest.json"
+	manifestName = results.ManifestName
 )
 
 const mostPlan = 64 << 20

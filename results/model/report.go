@@ -70,7 +70,7 @@ type ReportTask struct {
 func (m *maker) report() *Report {
 	r := &Report{
 		Format: reportFormat, Name: m.Plan.Name, Model: m.Plan.Model, Quant: m.Plan.Quant, Threads: m.Plan.Threads, ToolVersion: m.Version,
-		Machine: m.machine, Created: m.Began.UTC(), Elapsed: m.elapsed().Seconds(), Notes: m.Plan.Notes, Dir: m.Dir,
+		Machine: m.Machine, Created: m.Began.UTC(), Elapsed: m.elapsed().Seconds(), Notes: m.Plan.Notes, Dir: m.Dir,
 	}
 	for _, t := range m.tasks {
 		r.Tasks = append(r.Tasks, ReportTask{Task: t.Task, Function: m.Plan.function(t.Name), Measured: *t.row})
@@ -110,13 +110,17 @@ func (m *maker) report() *Report {
 
 // ReadReport reads the manifest of a library of a model.
 func ReadReport(dir string) (*Report, error) {
+	path := filepath.Join(dir, manifestName)
 	text, err := files.In(dir).Read(manifestName, mostPlan)
 	if err != nil {
 		return nil, err
 	}
 	r := &Report{Dir: dir}
 	if err := json.Unmarshal(text, r); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, manifestName), err)
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if r.Format != reportFormat {
+		return nil, fmt.Errorf("%s: format is %d, want %d: another version of tune wrote it", path, r.Format, reportFormat)
 	}
 	return r, nil
 }
@@ -140,8 +144,8 @@ func (r *Report) Write(out io.Writer) error {
 		}
 		fmt.Fprintln(out, s.sum())
 	}
-	for _, line := range r.remarks() {
-		fmt.Fprintln(out, line)
+	for _, remark := range r.Remarks() {
+		fmt.Fprintf(out, "%-9s%s\n", remark.About, remark.Text)
 	}
 	return nil
 }
@@ -182,17 +186,25 @@ func (t ReportTask) cells(scenario int, s ReportScenario) []string {
 	if m.PeakShare > 0 {
 		roof = fmt.Sprintf("%.0f %%", 100*m.PeakShare)
 	}
-	gain := fmt.Sprintf("%.2f", m.Ratio)
-	if m.Low > 0 {
-		gain += fmt.Sprintf(" [%.2f, %.2f]", m.Low, m.High)
-	}
-	if m.Unverified {
-		gain += " ?"
-	}
 	return []string{
-		strings.Join(t.Roles, ", "), t.Kernel, t.One().Brief(), calls(t.Calls[scenario], s.Tokens), words(m.cost(false)), words(m.cost(true)), gain, peer, roof,
+		strings.Join(t.Roles, ", "), t.Kernel, t.One().Brief(), calls(t.Calls[scenario], s.Tokens), words(m.cost(false)), words(m.cost(true)), m.Gain(), peer, roof,
 		fmt.Sprintf("%.1f %%", 100*t.Before[scenario]), fmt.Sprintf("%.1f %%", 100*t.After[scenario]),
 	}
+}
+
+// Gain says how many times as fast the export is, with its interval and how far to trust it.
+func (r Row) Gain() string {
+	if !r.Searched {
+		return "not searched"
+	}
+	text := fmt.Sprintf("%.2f", r.Ratio)
+	if r.Low > 0 {
+		text += fmt.Sprintf(" [%.2f, %.2f]", r.Low, r.High)
+	}
+	if r.Unverified {
+		text += " ?"
+	}
+	return text
 }
 
 // One is the operation of a task.
@@ -206,20 +218,29 @@ func calls(step, tokens int) string {
 	return fmt.Sprintf("%d/%d", step, tokens)
 }
 
-// remarks are lines about what the tables do not show.
-func (r *Report) remarks() (out []string) {
+// Remark says what the tables do not show.
+type Remark struct {
+	About string // forms, threads or note
+	Text  string
+}
+
+// Remarks are those about the library, in the order in which they are shown.
+func (r *Report) Remarks() (out []Remark) {
+	add := func(about, format string, args ...any) {
+		out = append(out, Remark{about, fmt.Sprintf(format, args...)})
+	}
 	for _, t := range r.Tasks {
 		m := t.Measured
 		at := fmt.Sprintf("%s %s", t.Kernel, t.One().Brief())
 		if f := m.Forms; f != nil {
-			line := fmt.Sprintf("forms    %s: naive %s, flash %s: flash is %.2f times as fast", at, words(f.Naive*1e-9), words(f.Flash*1e-9), f.Ratio)
+			line := fmt.Sprintf("%s: naive %s, flash %s: flash is %.2f times as fast", at, words(f.Naive*1e-9), words(f.Flash*1e-9), f.Ratio)
 			switch {
 			case f.Low > 0:
 				line += fmt.Sprintf(" [%.2f, %.2f]", f.Low, f.High)
 			default:
 				line += " (too few pairs for an interval)"
 			}
-			out = append(out, line)
+			add("forms", "%s", line)
 		}
 	}
 	for _, t := range r.Tasks {
@@ -227,18 +248,18 @@ func (r *Report) remarks() (out []string) {
 		if m.SerialRatio <= 0 {
 			continue
 		}
-		line := fmt.Sprintf("threads  %s %s: ", t.Kernel, t.One().Brief())
+		line := fmt.Sprintf("%s %s: ", t.Kernel, t.One().Brief())
 		if m.Build.Threads <= 1 {
-			out = append(out, line+"the best point has one thread")
+			add("threads", "%sthe best point has one thread", line)
 			continue
 		}
 		line += fmt.Sprintf("%d threads are %.2f times as fast as the best serial point", m.Build.Threads, m.SerialRatio)
 		if m.SerialLow > 0 {
 			line += fmt.Sprintf(" [%.2f, %.2f]", m.SerialLow, m.SerialHigh)
 		}
-		out = append(out, line)
+		add("threads", "%s", line)
 	}
-	none, noisy, peers := 0, 0, 0
+	none, noisy, peers, asked := 0, 0, 0, false
 	for _, t := range r.Tasks {
 		if !t.Measured.Searched {
 			none++
@@ -249,18 +270,22 @@ func (r *Report) remarks() (out []string) {
 		if t.Measured.Peer != "" {
 			peers++
 		}
+		asked = asked || t.Measured.LeftOut[allPeers] != unasked
 	}
 	if none > 0 {
-		out = append(out, fmt.Sprintf("note     the budget did not reach %d of %s: the library has their plain forms. A longer --budget in a new folder searches them", none, plain.Count(len(r.Tasks), "kernel")))
+		add("note", "the budget did not reach %d of %s: the library has their plain forms. A longer --budget in a new folder searches them", none, plain.Count(len(r.Tasks), "kernel"))
 	}
 	if noisy > 0 {
-		out = append(out, fmt.Sprintf("note     the machine was not quiet at %d of %s, marked with ?", noisy, plain.Count(len(r.Tasks), "measurement")))
+		add("note", "the machine was not quiet at %d of %s, marked with ?", noisy, plain.Count(len(r.Tasks), "measurement"))
 	}
-	if peers == 0 {
-		out = append(out, "note     no installed library computes these: 'tune peers' says how to get some")
+	switch {
+	case !asked:
+		add("note", "the library was measured beside no other, because of --no-peers")
+	case peers == 0:
+		add("note", "no installed library computes these kernels: 'tune peers' says how to get some")
 	}
 	for _, n := range r.Notes {
-		out = append(out, "note     "+plain.Line(n))
+		add("note", "%s", plain.Line(n))
 	}
 	return out
 }

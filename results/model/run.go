@@ -37,6 +37,8 @@ type Options struct {
 	// Peers are the libraries to measure beside; none means all that are installed. NoPeers leaves them out.
 	Peers   []string
 	NoPeers bool
+	// Machine is the one that measures, whose fingerprint the plan has.
+	Machine results.Machine
 	Version string // of tune
 	Observe func(Progress)
 	Began   time.Time
@@ -68,9 +70,8 @@ func (m *maker) searchSeconds() float64 {
 // maker makes a library.
 type maker struct {
 	Options
-	spent   float64 // seconds of earlier sittings
-	tasks   []*task
-	machine results.Machine
+	spent float64 // seconds of earlier sittings
+	tasks []*task
 }
 
 // task is the state of a task.
@@ -86,7 +87,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	if o.Began.IsZero() {
 		o.Began = time.Now()
 	}
-	m := &maker{Options: o, machine: results.ThisMachine()}
+	m := &maker{Options: o}
 	if err := begin(m.Dir); err != nil {
 		return nil, err
 	}
@@ -274,7 +275,7 @@ func (m *maker) slice(ctx context.Context, t *task, open int) error {
 		budget.Wall = space.Duration(t.search.Spent + m.sliceSeconds(t, open))
 	}
 	err := t.search.Search(ctx, session.Slice{
-		Version: m.Version, Budget: budget, Jobs: m.Jobs, Machine: m.machine, Began: m.Began,
+		Version: m.Version, Budget: budget, Jobs: m.Jobs, Machine: m.Machine, Began: m.Began,
 		Seed: kernels.Derive(m.Plan.Seed, "search "+t.Name), Open: t.open,
 		First: func(p kernels.Problem) []string { return m.neighbours(t, p) },
 	})

@@ -56,7 +56,7 @@ func Verify(ctx context.Context, o VerifyOptions) (*Verification, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &maker{Options: Options{Plan: plan, Dir: o.Dir, Find: o.Find, Version: report.ToolVersion, Observe: o.Observe}, machine: report.Machine}
+	m := &maker{Options: Options{Plan: plan, Dir: o.Dir, Find: o.Find, Machine: report.Machine, Version: report.ToolVersion, Observe: o.Observe}}
 	if err := m.load(false); err != nil {
 		return nil, err
 	}

@@ -5,15 +5,19 @@ package report_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -21,8 +25,8 @@ import (
 	"tune/space"
 )
 
-// chromium returns a browser that opens pages without a window, and skips the test where none is installed.
-func chromium(t *testing.T) context.Context {
+// anyChromium returns a browser that opens pages without a window, and skips the test where none is installed.
+func anyChromium(t *testing.T) context.Context {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium-headless-shell", "headless-shell", "chromium", "chromium-browser", "google-chrome"} {
@@ -47,28 +51,92 @@ func chromium(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(cancel)
+	return ctx
+}
+
+// chromium returns a browser in which no page may have a fault.
+func chromium(t *testing.T) context.Context {
+	t.Helper()
+	ctx := anyChromium(t)
+	faults(ctx, func(fault string) { t.Error("the page has a fault: " + fault) })
+	return ctx
+}
+
+// faults tells of what goes wrong in the pages that a browser opens: what a script throws or writes as an error, what a policy refuses,
+// and what cannot be loaded.
+func faults(ctx context.Context, told func(fault string)) {
 	chromedp.ListenTarget(ctx, func(event any) {
 		switch e := event.(type) {
 		case *runtime.EventExceptionThrown:
-			t.Errorf("the page throws %v", e.ExceptionDetails)
+			told(e.ExceptionDetails.Error())
 		case *runtime.EventConsoleAPICalled:
 			if e.Type == runtime.APITypeError {
-				t.Errorf("the console has an error: %v", e.Args)
+				told(fmt.Sprint(e.Args))
+			}
+		case *log.EventEntryAdded:
+			if e.Entry.Level == log.LevelError {
+				told(e.Entry.Text + " " + e.Entry.URL)
 			}
 		}
 	})
-	return ctx
+}
+
+// leave opens an empty page, so that no page sees that its server ends.
+func leave(t *testing.T, ctx context.Context) {
+	t.Helper()
+	if err := chromedp.Run(ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBrowserFaults: what a policy refuses, what is not there, and what a script throws are faults.
+func TestBrowserFaults(t *testing.T) {
+	ctx := anyChromium(t)
+	found := make(chan string, 16)
+	faults(ctx, func(fault string) { found <- fault })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'")
+			fmt.Fprint(w, `<!DOCTYPE html><title>bad</title><link rel="stylesheet" href="/lost.css"><script>inline = 1</script><script src="/bad.js"></script>`)
+		case "/bad.js":
+			fmt.Fprint(w, `throw new Error("thrown")`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	defer leave(t, ctx)
+	if err := chromedp.Run(ctx, chromedp.Navigate(server.URL)); err != nil {
+		t.Fatal(err)
+	}
+	missing := []string{"Content Security Policy", "/lost.css", "thrown"}
+	for late := time.After(20 * time.Second); len(missing) > 0; {
+		select {
+		case fault := <-found:
+			missing = slices.DeleteFunc(missing, func(want string) bool { return strings.Contains(fault, want) })
+		case <-late:
+			t.Fatalf("no fault has %q", missing)
+		}
+	}
+}
+
+// reported writes the report of a run of 144 outcomes, which it makes in a folder, and returns its file.
+func reported(t *testing.T, dir string) string {
+	t.Helper()
+	create(t, filepath.Join(dir, "a"), settings(), outcomes(144))
+	file := filepath.Join(dir, "a.html")
+	if err := os.WriteFile(file, []byte(page(t, report.Open(filepath.Join(dir, "a"), report.Options{}))), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // TestBrowser: the report has the points of the journal, shows the value under the mouse, and its tables sort; a live page moves.
 func TestBrowser(t *testing.T) {
 	ctx := chromium(t)
 	dir := t.TempDir()
-	create(t, filepath.Join(dir, "a"), settings(), outcomes(144))
-	file := filepath.Join(dir, "a.html")
-	if err := os.WriteFile(file, []byte(page(t, report.Open(filepath.Join(dir, "a"), report.Options{}))), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	file := reported(t, dir)
 	var marks, charts int
 	var value, first, sorted string
 	err := chromedp.Run(ctx,
@@ -86,6 +154,7 @@ func TestBrowser(t *testing.T) {
 		t.Errorf("%d marks, %d charts, the value %q, the tables begin with %q and %q", marks, charts, value, first, sorted)
 	}
 	server := serve(t, &report.Server{Dirs: []string{dir}})
+	defer leave(t, ctx)
 	var rows int
 	if err := chromedp.Run(ctx, chromedp.Navigate(server.URL), chromedp.Evaluate(`document.querySelectorAll("#runs tbody tr").length`, &rows)); err != nil || rows != 1 {
 		t.Fatalf("the list has %d runs: %v", rows, err)

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -16,23 +15,26 @@ import (
 const (
 	// mostValues is how many values of a parameter a chart has at most: those with the least costs.
 	mostValues = 32
-	// mostCells is how many values a side of a heat map has at most.
+	// mostCells is how many values, or bins of values, a side of a heat map has at most.
 	mostCells = 24
-	// bins is into how many bars the costs are counted.
-	bins = 48
+	// mostShares is how many shares are drawn.
+	mostShares = 16
+	// mostBins is into how many bars the costs are counted.
+	mostBins = 48
 )
 
 // trace draws all outcomes over their number or over time: the right ones at their costs, the best so far as a line, the others below the
-// axis by their status. Marks that would be on top of each other are drawn once, and there are at most the given number.
-func (r *Run) trace(overTime bool, most int) template.HTML {
+// axis by their status. Marks that would be on top of each other are drawn once.
+func (r *Run) trace(overTime bool, room portion) Plot {
 	if len(r.Table.Rows) == 0 {
-		return ""
+		return Plot{}
 	}
 	costs, lanes := r.rightCosts(), r.lanes()
 	name, of := "costs over evaluations", func(row *insight.Row) float64 { return float64(row.Number + 1) }
-	label := "evaluation"
+	label, caption := "evaluation", "Costs over evaluations; failures are below the axis"
 	if overTime {
 		unit, seconds := r.clock()
+		caption = "Costs over time"
 		name, label, of = "costs over time", unit, func(row *insight.Row) float64 { return row.Elapsed / seconds }
 	}
 	h := height + laneHeight*float64(len(lanes))
@@ -61,28 +63,7 @@ func (r *Run) trace(overTime bool, most int) template.HTML {
 		}
 		return "", 0, 0, false
 	}
-	type cell struct {
-		class string
-		x, y  int
-	}
-	size := 1.0
-	var marks []*insight.Row
-	for ; ; size *= 1.4 {
-		seen := map[cell]bool{}
-		marks = marks[:0]
-		for i := range r.Table.Rows {
-			row := &r.Table.Rows[i]
-			if class, px, py, ok := place(row); ok && !seen[cell{class, int(px / size), int(py / size)}] {
-				seen[cell{class, int(px / size), int(py / size)}] = true
-				if marks = append(marks, row); len(marks) > most {
-					break
-				}
-			}
-		}
-		if len(marks) <= most {
-			break
-		}
-	}
+	marks, placed := r.apart(place, room.marks())
 	for _, row := range marks {
 		class, px, py, _ := place(row)
 		title := fmt.Sprintf("#%d %s", row.Number, row.Status)
@@ -94,26 +75,80 @@ func (r *Run) trace(overTime bool, most int) template.HTML {
 	for i, status := range lanes {
 		d.label("tick", "end", left-6, floor+laneHeight*(float64(i)+0.5)+4, status.String())
 	}
-	r.steps(d, overTime, func(row *insight.Row) (float64, float64) { return x.at(of(row)), y.at(shown(row.Cost)) }, x.to)
+	steps, rest := r.steps(d, overTime, room, func(row *insight.Row) (float64, float64) { return x.at(of(row)), y.at(shown(row.Cost)) }, x.to)
 	d.horizontal(x, h-bottom)
-	return d.html()
+	p := Plot{caption, d.html(), r.progress(overTime, room.rows()), nil}
+	if len(marks) < placed {
+		p.note("%s of %s outcomes have a mark of their own; the others would lie on these marks or beside them.", plain.Number(float64(len(marks))), plain.Number(float64(placed)))
+	}
+	if rest > 0 {
+		p.note("Of the %s that were the best so far, the last %d are marked.", plain.Count(steps+rest, "outcome"), steps)
+	}
+	if all, most := steps+rest, room.of(mostStairs, 40); all > most {
+		p.note("The line goes through %d of them.", most)
+	}
+	return p
 }
 
-// steps draws the best so far.
-func (r *Run) steps(d *drawing, overTime bool, at func(*insight.Row) (float64, float64), end float64) {
+// apart returns rows whose marks are not on top of each other, at most the given number, and how many have a place.
+func (r *Run) apart(place func(*insight.Row) (class string, x, y float64, ok bool), most int) (marks []*insight.Row, placed int) {
+	type cell struct {
+		class string
+		x, y  int
+	}
+	for i := range r.Table.Rows {
+		if _, _, _, ok := place(&r.Table.Rows[i]); ok {
+			placed++
+		}
+	}
+	for size := 1.0; ; size *= 1.4 {
+		seen := map[cell]bool{}
+		marks = marks[:0]
+		for i := range r.Table.Rows {
+			row := &r.Table.Rows[i]
+			class, x, y, ok := place(row)
+			if at := (cell{class, int(x / size), int(y / size)}); ok && !seen[at] {
+				seen[at] = true
+				if marks = append(marks, row); len(marks) > most {
+					break
+				}
+			}
+		}
+		if len(marks) <= most {
+			return marks, placed
+		}
+	}
+}
+
+// steps draws the best so far, with marks for the last ones. It returns how many have a mark, and how many none.
+func (r *Run) steps(d *drawing, overTime bool, room portion, at func(*insight.Row) (float64, float64), end float64) (marked, rest int) {
 	best := r.improvements(overTime)
 	if len(best) == 0 {
-		return
+		return 0, 0
 	}
 	var path stairs
-	for _, row := range best {
+	for _, row := range some(best, room.of(mostStairs, 40)) {
 		path.to(at(row))
 	}
 	fmt.Fprintf(&d.b, `<path class="best" d="%sH%s"/>`, path.text.String(), number(end))
-	for _, row := range best[max(len(best)-200, 0):] {
+	rest = max(len(best)-room.of(mostSteps, 4), 0)
+	for _, row := range best[rest:] {
 		px, py := at(row)
 		d.dot("step", px, py, 3, fmt.Sprintf("best so far: #%d %s after %s: %s", row.Number, r.Unit.Words(row.Cost), r.after(row.Elapsed), plain.Clip(r.Table.Key(row), 200)))
 	}
+	return len(best) - rest, rest
+}
+
+// some are rows at about equal distances, at most the given number, the first and the last among them.
+func some(rows []*insight.Row, most int) []*insight.Row {
+	if len(rows) <= most {
+		return rows
+	}
+	out := make([]*insight.Row, most)
+	for i := range out {
+		out[i] = rows[i*(len(rows)-1)/(most-1)]
+	}
+	return out
 }
 
 // improvements are the rows that were better than all before them, by number or by time.
@@ -128,7 +163,7 @@ func (r *Run) improvements(overTime bool) (out []*insight.Row) {
 		slices.SortStableFunc(rows, func(a, b *insight.Row) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
 	}
 	for _, row := range rows {
-		if len(out) == 0 || row.Cost < out[len(out)-1].Cost {
+		if len(out) == 0 || row.Less(out[len(out)-1]) {
 			out = append(out, row)
 		}
 	}
@@ -156,30 +191,34 @@ func (r *Run) rightCosts() (costs []float64) {
 }
 
 // distribution draws how many outcomes have which cost.
-func (r *Run) distribution() template.HTML {
+func (r *Run) distribution(room portion) Plot {
 	costs := r.rightCosts()
 	if len(costs) < 2 {
-		return ""
+		return Plot{}
 	}
-	y, shown := costAxis(r.Unit, costs, 0, bins)
+	bins := min(room.of(2*mostBins, 16), mostBins)
+	y, shown := costAxis(r.Unit, costs, 0, float64(bins))
 	counts := make([]int, bins)
 	for _, c := range costs {
 		counts[min(int(y.at(shown(c))), bins-1)]++
 	}
 	d := newDrawing(width, 200, "distribution of costs", plain.Count(len(costs), "right outcome"))
+	table := Numbers{Title: "Outcomes by cost", Head: []string{"from " + y.name, "to " + y.name, "outcomes"}}
 	x := y
 	x.from, x.to = left, width-right
 	count := newAxis(0, float64(slices.Max(counts)), 200-bottom, top, false, "outcomes")
 	d.vertical(count)
-	step := (width - left - right) / bins
+	step := (width - left - right) / float64(bins)
 	for k, n := range counts {
 		if n > 0 {
 			at := count.at(float64(n))
 			d.rect("bar", left+float64(k)*step+0.5, at, step-1, 200-bottom-at, fmt.Sprintf("%s %s: %s", tickWords(x.valueAt(left+(float64(k)+0.5)*step)), y.name, plain.Count(n, "outcome")))
+			from, to := y.valueAt(float64(k)), y.valueAt(float64(k+1))
+			table.add(Valued(tickWords(from), from), Valued(tickWords(to), to), Counted(n))
 		}
 	}
 	d.horizontal(x, 200-bottom)
-	return d.html()
+	return Plot{"Distribution of the costs", d.html(), []Numbers{table}, nil}
 }
 
 // valueAt is the inverse of at.
@@ -202,7 +241,7 @@ func roundTo(v float64) float64 {
 }
 
 // importance draws shares, those of the model beside those of the outcomes.
-func importance(learned, measured *insight.Shares) template.HTML {
+func importance(learned, measured *insight.Shares, room portion) Plot {
 	shares := map[string][2]float64{}
 	var names []string
 	for side, list := range []*insight.Shares{learned, measured} {
@@ -229,10 +268,11 @@ func importance(learned, measured *insight.Shares) template.HTML {
 		return 0
 	})
 	names = slices.DeleteFunc(names, func(n string) bool { return max(shares[n][0], shares[n][1]) < 0.005 })
-	names = names[:min(len(names), 16)]
 	if len(names) == 0 {
-		return ""
+		return Plot{}
 	}
+	table, all := shareNumbers(names, shares, learned != nil, room.rows()), len(names)
+	names = names[:min(len(names), room.of(2*mostShares, 6), mostShares)]
 	h := top + 2*barHeight*float64(len(names)) + bottom
 	d := newDrawing(width, h, "importance", "share of the variance of the costs by parameter and by pair")
 	from := labelWidth*float64(mostLabel) - 20
@@ -250,20 +290,53 @@ func importance(learned, measured *insight.Shares) template.HTML {
 		d.label("tick", "middle", x.at(v), h-bottom+16, fmt.Sprintf("%.0f %%", 100*v))
 	}
 	d.label("name", "middle", (x.from+x.to)/2, h-bottom+32, x.name)
-	return d.html()
+	caption := "Importance in the outcomes"
+	switch {
+	case learned != nil && learned.All:
+		caption = "Importance: the model of all points in colour, the outcomes in grey"
+	case learned != nil:
+		caption = "Importance: the model of a sample of the points in colour, the outcomes in grey"
+	}
+	p := Plot{caption, d.html(), []Numbers{table}, nil}
+	if len(names) < all {
+		p.note("Of %d shares, the greatest %d are drawn.", all, len(names))
+	}
+	return p
+}
+
+// shareNumbers is the table of shares by the names of their parameters: of the model, where there is one, and of the outcomes.
+func shareNumbers(names []string, shares map[string][2]float64, learned bool, most int) Numbers {
+	n := Numbers{Title: "Shares of the variance", Head: []string{"parameters", "outcomes"}}
+	if learned {
+		n.Head = []string{"parameters", "model", "outcomes"}
+	}
+	for _, name := range names {
+		row := []Cell{words(name)}
+		if learned {
+			row = append(row, shared(shares[name][0]))
+		}
+		n.add(append(row, shared(shares[name][1]))...)
+	}
+	n.limit(most)
+	return n
 }
 
 // values draws the costs by value of a parameter: a box from quartile to quartile, the median, and the best.
-func (r *Run) values(e insight.Effect, winner string) template.HTML {
+func (r *Run) values(e insight.Effect, winner string, room portion) Plot {
 	values := slices.Clone(e.Values)
-	values = values[:min(len(values), mostValues)]
+	values = values[:min(len(values), room.of(2*mostValues, 10), mostValues)]
 	slices.SortFunc(values, func(a, b insight.ValueEffect) int { return a.Order() - b.Order() })
 	var costs []float64
 	for _, v := range values {
 		costs = append(costs, v.Best, v.Quartiles[2])
 	}
 	const h = 220.0
-	d := newDrawing(width, h, "costs by "+e.Parameter, plain.Count(len(e.Values), "value"))
+	caption, about := e.Parameter, plain.Count(len(e.Values), "value")
+	if len(values) < len(e.Values) {
+		about = fmt.Sprintf("%d of %d values, those with the least costs", len(values), len(e.Values))
+		caption += ": " + about
+	}
+	d := newDrawing(width, h, "costs by "+e.Parameter, about)
 	y, shown := costAxis(r.Unit, costs, h-bottom, top)
 	d.vertical(y)
 	step := (width - left - right) / float64(len(values))
@@ -291,82 +364,7 @@ func (r *Run) values(e insight.Effect, winner string) template.HTML {
 		}
 	}
 	d.line("axis", left, h-bottom, width-right, h-bottom)
-	return d.html()
-}
-
-// pair draws the best cost at each combination of the values of two parameters.
-func (r *Run) pair(a, b int) template.HTML {
-	type cell struct {
-		cost  float64
-		count int
-	}
-	cells := map[[2]int32]cell{}
-	var rows, columns []int32
-	for i := range r.Table.Rows {
-		row := &r.Table.Rows[i]
-		x, y := row.Choice(a), row.Choice(b)
-		if !row.Counts() || x < 0 || y < 0 {
-			continue
-		}
-		c, ok := cells[[2]int32{x, y}]
-		if !ok || row.Cost < c.cost {
-			c.cost = row.Cost
-		}
-		c.count++
-		cells[[2]int32{x, y}] = c
-		columns, rows = append(columns, x), append(rows, y)
-	}
-	distinct := func(list []int32) []int32 {
-		slices.Sort(list)
-		return slices.Compact(list)
-	}
-	columns, rows = distinct(columns), distinct(rows)
-	if len(columns) < 2 || len(rows) < 2 || len(columns) > mostCells || len(rows) > mostCells {
-		return ""
-	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, c := range cells {
-		low, high = min(low, c.cost), max(high, c.cost)
-	}
-	share := func(cost float64) float64 {
-		switch {
-		case low == high:
-			return 1
-		case low > 0:
-			return 1 - math.Log(cost/low)/math.Log(high/low)
-		}
-		return 1 - (cost/2-low/2)/(high/2-low/2)
-	}
-	pa, pb := &r.Table.Parameters[a], &r.Table.Parameters[b]
-	const size = 26.0
-	from := 110.0
-	h := top + size*float64(len(rows)) + bottom
-	step := min((width-from-right)/float64(len(columns)), 60)
-	d := newDrawing(width, h, fmt.Sprintf("best costs by %s and %s", pa.Name, pb.Name), fmt.Sprintf("from %s to %s; the darker the better", r.Unit.Words(low), r.Unit.Words(high)))
-	for j, y := range rows {
-		at := top + size*float64(len(rows)-1-j)
-		d.label("tick", "end", from-6, at+size/2+4, plain.Clip(pb.Values[y], 9))
-		for i, x := range columns {
-			c, ok := cells[[2]int32{x, y}]
-			if !ok {
-				continue
-			}
-			class := fmt.Sprintf("heat h%d", int(math.Round(10*share(c.cost))))
-			if c.cost == low {
-				class += " win"
-			}
-			d.rect(class, from+step*float64(i)+0.5, at+0.5, step-1, size-1, fmt.Sprintf("%s=%s %s=%s: best %s of %d", pa.Name, pa.Values[x], pb.Name, pb.Values[y], r.Unit.Words(c.cost), c.count))
-		}
-	}
-	every := max(1, int(math.Ceil(34/step)))
-	for i, x := range columns {
-		if i%every == 0 {
-			d.label("tick", "middle", from+step*(float64(i)+0.5), h-bottom+16, plain.Clip(pa.Values[x], max(int(step*float64(every)/7), 3)))
-		}
-	}
-	d.label("name", "middle", from+step*float64(len(columns))/2, h-bottom+32, clip(pa.Name))
-	fmt.Fprintf(&d.b, `<text class="name" text-anchor="middle" transform="translate(13 %s) rotate(-90)">%s</text>`, number((top+h-bottom)/2), text(clip(pb.Name)))
-	return d.html()
+	return Plot{caption, d.html(), []Numbers{r.valueNumbers(e, values, winner)}, nil}
 }
 
 // Usage is how much of each unit of a machine is used in each cycle.
@@ -380,67 +378,50 @@ type Usage struct {
 }
 
 // usage draws the units over the cycles.
-func (u *Usage) usage() template.HTML {
-	const columns = 280
+func (u *Usage) usage(room portion) Plot {
 	const lane = 26.0
 	h := top + lane*float64(len(u.Units)) + bottom
 	d := newDrawing(width, h, "use of the engines by cycle", fmt.Sprintf("%d cycles; the bound is %d, by %s", len(u.Cycles), u.Bound, u.Limiting))
-	n := min(columns, len(u.Cycles))
+	n := min(room.of(mostColumns, 16), len(u.Cycles))
 	if n == 0 {
-		return ""
+		return Plot{}
 	}
 	step := (width - left - right) / float64(n)
 	for k, name := range u.Units {
 		y := top + lane*float64(k)
 		d.label("tick", "end", left-6, y+lane/2+4, name)
 		for c := range n {
-			from, to := c*len(u.Cycles)/n, max((c+1)*len(u.Cycles)/n, c*len(u.Cycles)/n+1)
-			used := 0
-			for _, cycle := range u.Cycles[from:to] {
-				used += int(cycle[k])
-			}
-			share := float64(used) / float64(max(u.Limits[k], 1)*(to-from))
-			if used > 0 {
+			from, to := c*len(u.Cycles)/n, (c+1)*len(u.Cycles)/n
+			if used, share := u.used(k, from, to); used > 0 {
 				d.rect(fmt.Sprintf("heat h%d", max(int(math.Round(10*share)), 1)), left+step*float64(c), y+1, step+0.1, lane-2,
 					fmt.Sprintf("%s, cycles %d to %d: %.0f %%", name, from, to-1, 100*share))
 			}
 		}
 	}
 	d.horizontal(newAxis(0, float64(len(u.Cycles)), left, width-right, false, "cycle"), h-bottom)
-	return d.html()
+	return Plot{"Use of the engines by cycle; the darker the more", d.html(), []Numbers{u.numbers(room.of(mostRanges, 8))}, nil}
 }
 
-// overlay draws the best so far of several runs with the same unit, over evaluations.
-func overlay(runs []*Run) template.HTML {
-	var costs []float64
-	most := 0
-	for _, r := range runs {
-		for _, row := range r.improvements(false) {
-			costs = append(costs, row.Cost)
-		}
-		most = max(most, r.Table.Seen)
+// used is how many slots of a unit a range of cycles uses, and which part of all.
+func (u *Usage) used(unit, from, to int) (slots int, share float64) {
+	for _, cycle := range u.Cycles[from:to] {
+		slots += int(cycle[unit])
 	}
-	if len(costs) == 0 {
-		return ""
-	}
-	h := height + laneHeight*1.4*float64(len(runs))
-	d := newDrawing(width, h, "best so far", plain.Count(len(runs), "run"))
-	y, shown := costAxis(runs[0].Unit, costs, height-bottom, top)
-	x := newAxis(0, float64(most), left, width-right, false, "evaluation")
-	d.vertical(y)
-	d.horizontal(x, height-bottom)
-	for k, r := range runs {
-		class := fmt.Sprintf("best c%d", k%8)
-		var path stairs
-		for _, row := range r.improvements(false) {
-			path.to(x.at(float64(row.Number+1)), y.at(shown(row.Cost)))
+	return slots, float64(slots) / float64(max(u.Limits[unit], 1)*(to-from))
+}
+
+// numbers is the table of the units: the slots that each uses in ranges of cycles.
+func (u *Usage) numbers(ranges int) Numbers {
+	table := Numbers{Title: "Slots that the engines use", Head: append([]string{"cycles"}, u.Units...)}
+	n := min(ranges, len(u.Cycles))
+	for c := range n {
+		from, to := c*len(u.Cycles)/n, (c+1)*len(u.Cycles)/n
+		row := []Cell{Valued(fmt.Sprintf("%d to %d", from, to-1), float64(from))}
+		for k := range u.Units {
+			slots, share := u.used(k, from, to)
+			row = append(row, Valued(fmt.Sprintf("%d (%.0f %%)", slots, 100*share), share))
 		}
-		if path.text.Len() > 0 {
-			fmt.Fprintf(&d.b, `<path class="%s" d="%sH%s"><title>%s</title></path>`, class, path.text.String(), number(x.at(float64(r.Table.Seen))), text(r.Name))
-		}
-		at := height + laneHeight*1.4*(float64(k)+0.5)
-		d.line(class, left, at, left+24, at)
-		d.label("tick", "start", left+30, at+4, plain.Clip(r.Name, 80))
+		table.add(row...)
 	}
-	return d.html()
+	return table
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -17,13 +16,14 @@ import (
 type Front struct {
 	Goals  []string // their names
 	Points []FrontPoint
-	Most   int    // how many of them the table of the page shows
 	Pick   string // a command that exports one of them
 	// Lacking is how many right outcomes lack a number that is an objective.
 	Lacking int
 
 	goals space.Goals
 	dots  []frontDot // other right outcomes, every stride-th one
+	// others is how many right outcomes with all numbers are not on the front.
+	others int
 }
 
 // FrontPoint is a point of the front, the least cost first.
@@ -40,13 +40,6 @@ type frontDot struct {
 	values []float64
 }
 
-const (
-	// mostFrontRows is how many points of a front a table has.
-	mostFrontRows = 200
-	// mostFrontDots is how many outcomes a drawing of a front has beside it.
-	mostFrontDots = 1500
-)
-
 // readFront finds the front of a run with several objectives.
 func (r *Run) readFront(h results.History) {
 	goals, err := r.Settings.Goals()
@@ -57,7 +50,7 @@ func (r *Run) readFront(h results.History) {
 	if !goals.Several() {
 		return
 	}
-	f := &Front{goals: goals, Most: mostFrontRows, Pick: "tune export " + quoted(r.Name) + " --pick " + quoted(goals.Pick())}
+	f := &Front{goals: goals, Pick: "tune export " + quoted(r.Name) + " --pick " + quoted(goals.Pick())}
 	for _, g := range goals {
 		f.Goals = append(f.Goals, cmp.Or(g.Metric, "cost"))
 	}
@@ -75,6 +68,7 @@ func (r *Run) readFront(h results.History) {
 				continue
 			}
 			front.Offer(e)
+			f.others++
 			if e.Number%stride != 0 {
 				continue
 			}
@@ -90,6 +84,7 @@ func (r *Run) readFront(h results.History) {
 		on[e.Number] = true
 		f.Points = append(f.Points, FrontPoint{e.Number, e.Key, values, f.words(r.Unit, values)})
 	}
+	f.others -= len(f.Points)
 	f.dots = slices.DeleteFunc(f.dots, func(d frontDot) bool { return on[d.number] })
 	r.Front = f
 }
@@ -125,33 +120,32 @@ func (f *Front) words(unit space.Unit, values []float64) (out []string) {
 }
 
 // draw draws each objective but the first over the first: all right outcomes, and the front.
-func (f *Front) draw(unit space.Unit, runs int) (out []template.HTML) {
+func (f *Front) draw(unit space.Unit, room portion) (out []Plot) {
 	if len(f.Points) == 0 {
 		return nil
 	}
 	for k := 1; k < len(f.goals); k++ {
-		out = append(out, f.drawOne(unit, k, max(mostFrontDots/runs/(len(f.goals)-1), 40)))
+		out = append(out, f.drawOne(unit, k, room))
 	}
 	return out
 }
 
-// drawOne draws objective k over the cost, with at most the given number of other outcomes. Those that are far away from the front are left
-// out, so that the front has room.
-func (f *Front) drawOne(unit space.Unit, k, most int) template.HTML {
+// drawOne draws objective k over the cost. Of the other outcomes, those that are far away from the front are left out, so that the front has
+// room.
+func (f *Front) drawOne(unit space.Unit, k int, room portion) Plot {
+	drawings := len(f.goals) - 1
 	name := f.Goals[k]
 	var costs, others []float64
 	for _, p := range f.Points {
 		costs, others = append(costs, p.Values[0]), append(others, p.Values[k])
 	}
-	dots, far := f.near(k, most)
+	dots, far := f.near(k, room.of(mostFrontDots/drawings, 40))
 	for _, dot := range dots {
 		costs, others = append(costs, dot.values[0]), append(others, dot.values[k])
 	}
 	low, high := slices.Min(others), slices.Max(others)
-	about := plain.Count(len(f.Points), "point") + " that no other point beats"
-	if far > 0 {
-		about += "; far outcomes are left out"
-	}
+	points := f.Points[:min(len(f.Points), room.of(mostFrontPoints/drawings, 20))]
+	about := f.about(len(points), len(dots), far)
 	d := newDrawing(width, height, "front of cost and "+name, about, fmt.Sprintf(`class="front" data-points="%d"`, len(f.Points)))
 	x, shown := costAxis(unit, costs, left, width-right)
 	y := newAxis(low, high, height-bottom, top, true, clip(name)+map[bool]string{true: ", more is better"}[f.goals[k].Maximise])
@@ -167,7 +161,6 @@ func (f *Front) drawOne(unit space.Unit, k, most int) template.HTML {
 	for _, dot := range dots {
 		d.dot("pt", x.at(shown(dot.values[0])), y.at(dot.values[k]), 1.8, title(dot.number, dot.values))
 	}
-	points := f.Points[:min(len(f.Points), most)]
 	if len(f.goals) == 2 { // the line of what is known to be reached
 		var path stairs
 		for _, p := range points {
@@ -178,7 +171,24 @@ func (f *Front) drawOne(unit space.Unit, k, most int) template.HTML {
 	for _, p := range points {
 		d.dot("step", x.at(shown(p.Values[0])), y.at(p.Values[k]), 3.5, title(p.Number, p.Values)+": "+plain.Clip(p.Key, 200))
 	}
-	return d.html()
+	// The points of the front are in the table below the drawings.
+	return Plot{Caption: about, Drawing: d.html()}
+}
+
+// about says what a drawing of the front shows of its points and of the other right outcomes, and what it leaves out.
+func (f *Front) about(points, dots, far int) string {
+	text := "The front of " + plain.Count(len(f.Points), "point")
+	if points < len(f.Points) {
+		text += fmt.Sprintf(", of which the first %s are drawn", plain.Number(float64(points)))
+	}
+	if f.others == 0 {
+		return text
+	}
+	text += fmt.Sprintf(", and %s of the %s other right outcomes beside it", plain.Number(float64(dots)), plain.Number(float64(f.others)))
+	if far > 0 {
+		text += "; those far from it are left out"
+	}
+	return text
 }
 
 // near returns outcomes beside the front, at most the given number, and how many are far from it: among the worst tenth in the cost or in
@@ -240,7 +250,11 @@ func (r *Run) frontMarkdown(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "| %s |\n", cellOf(p.Key))
 	}
-	if more := len(f.Points) - mostFrontMarkdown; more > 0 {
+	more := len(f.Points) - mostFrontMarkdown
+	switch {
+	case len(f.Points) > mostNumbers:
+		fmt.Fprintf(b, "\n%d more are left out; the report of this run as HTML has the first %d.\n", more, mostNumbers)
+	case more > 0:
 		fmt.Fprintf(b, "\n%d more are in the report as HTML.\n", more)
 	}
 	b.WriteByte('\n')

@@ -53,6 +53,44 @@ func TestFront(t *testing.T) {
 	}
 }
 
+// TestFrontLeft: the page and Markdown say how many points of a front they leave out.
+func TestFrontLeft(t *testing.T) {
+	open := func(n int) *report.Run {
+		var entries []space.Entry
+		for i := range n {
+			o := space.Outcome{Status: space.OK, Cost: float64(1 + i), Metrics: []space.Metric{{Name: "size", Value: float64(n - i)}}}
+			entries = append(entries, space.Entry{Number: i, Key: fmt.Sprintf("tile=%d", i), Outcome: o})
+		}
+		dir, s := filepath.Join(t.TempDir(), "run"), settings()
+		s.Objectives = "cost,size"
+		create(t, dir, s, entries)
+		return report.Open(dir, report.Options{})
+	}
+	const left = `<p class="dim">Rows that are left out: `
+	front := func(html string) string {
+		_, html, _ = strings.Cut(html, "<h3>Front</h3>")
+		html, _, _ = strings.Cut(html, "To export a point of it")
+		return html
+	}
+	many, few := open(1700), open(200)
+	html := front(page(t, many))
+	if n := strings.Count(html, `<td class="key">`); n != 200 || !strings.Contains(html, left+"1500.</p>") || !strings.Contains(html, "The front of 1700 points, of which the first 300 are drawn") {
+		t.Errorf("the table has %d of 1700 points, and the page does not say what is left out", n)
+	}
+	if html := front(page(t, few)); strings.Contains(html, left) || strings.Contains(html, "of which the first") || strings.Count(html, `<td class="key">`) != 200 {
+		t.Error("of 200 points the page says that some are left out, or leaves some out")
+	}
+	if html := front(page(t, few, few)); !strings.Contains(html, left+"150.</p>") {
+		t.Error("a page of two runs does not say that it leaves out points")
+	}
+	if text := markdown(t, many); !strings.Contains(text, "\n1680 more are left out; the report of this run as HTML has the first 200.\n") {
+		t.Error("Markdown does not say what the report as HTML has")
+	}
+	if text := markdown(t, few); !strings.Contains(text, "\n180 more are in the report as HTML.\n") {
+		t.Error("Markdown does not say that the report as HTML has more")
+	}
+}
+
 // Three objectives, names with markup, a run without any point that counts, one with boxes, and one objective.
 func TestFrontOfAnyRun(t *testing.T) {
 	for _, c := range []struct {

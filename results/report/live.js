@@ -4,7 +4,7 @@
 (function () {
   const state = document.getElementById("connection");
   // What the keyboard reaches is known by its name, and by how many of that name are before it.
-  const reached = "a, button, input, summary";
+  const reached = "a, button, input, summary, svg circle, svg rect, svg path";
   const named = (e) => e.tagName + " " + (e.value || e.getAttribute("href") || e.textContent);
   function place(at, e) {
     if (!at.contains(e) || !e.matches(reached)) return null;
@@ -35,6 +35,8 @@
       const [s] = sorted.splice(k, 1);
       if (s.column >= 0) window.tuneSort(t, s.column, s.down);
     });
-    if (focus) [...at.querySelectorAll(reached)].filter((e) => named(e) === focus.name)[focus.before]?.focus();
+    const kept = focus && [...at.querySelectorAll(reached)].filter((e) => named(e) === focus.name)[focus.before];
+    if (kept instanceof SVGElement) window.tuneReach(kept);
+    else if (kept) kept.focus();
   });
 })();

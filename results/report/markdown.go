@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tune/internal/plain"
@@ -13,6 +14,9 @@ func (p Page) Markdown(w io.Writer) error {
 	var b strings.Builder
 	if p.Left > 0 {
 		fmt.Fprintf(&b, "> older runs that are not shown: %d\n\n", p.Left)
+	}
+	for _, l := range p.Libraries {
+		l.markdown(&b)
 	}
 	if len(p.Runs) > 1 {
 		b.WriteString("| run | kernel | state | evaluations | best |\n| --- | --- | --- | ---: | --- |\n")
@@ -49,10 +53,11 @@ func codeOf(s string) string {
 
 func (r *Run) markdown(b *strings.Builder) {
 	fmt.Fprintf(b, "### %s\n\n", cellOf(r.Title()))
-	for _, p := range r.Problems {
+	said := slices.Concat(r.Problems, r.Notes)
+	for _, p := range said {
 		fmt.Fprintf(b, "> %s\n>\n", cellOf(p))
 	}
-	if len(r.Problems) > 0 {
+	if len(said) > 0 {
 		b.WriteByte('\n')
 	}
 	item := func(name, value string) {
@@ -76,7 +81,7 @@ func (r *Run) markdown(b *strings.Builder) {
 	if peers := r.Peers(); len(peers) > 0 {
 		b.WriteString("| peer | peer / best | interval | pairs |\n| --- | ---: | --- | ---: |\n")
 		for _, p := range peers {
-			fmt.Fprintf(b, "| %s | %s | %s | %d |\n", cellOf(p.Name), cellOf(p.Ratio), p.Interval, p.Pairs)
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", cellOf(p.Name), cellOf(p.Ratio), p.Interval, p.Pairs)
 		}
 		b.WriteByte('\n')
 	}
@@ -96,7 +101,10 @@ func (r *Run) markdown(b *strings.Builder) {
 		b.WriteString("| parameter | default | best has | loss of the default |\n| --- | --- | --- | ---: |\n")
 		for _, l := range r.Insight.Losses {
 			loss := "not known"
-			if l.Count > 0 {
+			switch {
+			case l.Count > 0 && !l.Known:
+				loss = "–"
+			case l.Count > 0:
 				loss = fmt.Sprintf("%.1f %%", 100*l.Loss)
 			}
 			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", cellOf(l.Parameter), cellOf(l.Default), cellOf(l.Chosen), loss)

@@ -9,12 +9,13 @@ import (
 	"html/template"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"tune/internal/plain"
-	"tune/results/insight"
+	"tune/results"
 	"tune/space"
 )
 
@@ -62,9 +63,10 @@ func metricWords(m space.Metric) string {
 
 // Page is a report on some runs.
 type Page struct {
-	Version string // of tune
-	Runs    []*Run
-	Left    int // how many older runs are not among these
+	Version   string // of tune
+	Libraries []*Library
+	Runs      []*Run
+	Left      int // how many older runs are not among these
 }
 
 // view is what the template of a run sees.
@@ -80,7 +82,7 @@ func viewOf(r *Run, id string, runs int) view { return view{r, r.draw(runs), id}
 type document struct {
 	Page
 	Views   []view
-	Overlay template.HTML
+	Overlay *Plot
 	Style   template.CSS
 	Script  template.JS
 	Policy  string
@@ -107,21 +109,32 @@ func (p Page) HTML(w io.Writer) error {
 	return err
 }
 
+// title names a library, and a run that is alone; it counts others.
 func (p Page) title() string {
-	if len(p.Runs) == 1 {
-		return "tune: " + plain.Line(p.Runs[0].Title())
+	var parts []string
+	switch n := len(p.Libraries); {
+	case n == 1:
+		parts = append(parts, plain.Line(p.Libraries[0].Title))
+	case n > 1:
+		parts = append(parts, fmt.Sprintf("%d libraries", n))
 	}
-	return "tune: " + plain.Count(len(p.Runs), "run")
+	switch n := len(p.Runs); {
+	case n == 1 && parts == nil:
+		parts = append(parts, plain.Line(p.Runs[0].Title()))
+	case n > 0 || parts == nil:
+		parts = append(parts, plain.Count(n, "run"))
+	}
+	return "tune: " + strings.Join(parts, ", ")
 }
 
-// overlay draws several runs together if their costs compare.
-func (p Page) overlay() template.HTML {
+// overlay draws several runs together if their costs compare; nil where they do not.
+func (p Page) overlay() *Plot {
 	if len(p.Runs) < 2 {
-		return ""
+		return nil
 	}
 	for _, r := range p.Runs {
 		if r.Unit != p.Runs[0].Unit || r.Settings.Kernel != p.Runs[0].Settings.Kernel || r.Settings.Shape != p.Runs[0].Settings.Shape {
-			return ""
+			return nil
 		}
 	}
 	return overlay(p.Runs)
@@ -148,7 +161,7 @@ func Interval(of *[2]float64) string {
 type Finalist struct {
 	Name, Key, Cost, Ratio, Interval string
 	Value                            float64 // of the cost
-	Pairs                            int
+	Pairs                            string  // how many; "" where that is not known
 }
 
 // Finalists are what the end of a run compared.
@@ -158,10 +171,8 @@ func (r *Run) Finalists() (out []Finalist) {
 		return nil
 	}
 	add := func(name, key string, cost, ratio float64, interval *[2]float64, pairs int) {
-		f := Finalist{Name: name, Key: key, Cost: r.Unit.Words(cost), Value: cost, Interval: Interval(interval), Pairs: pairs}
-		if ratio > 0 {
-			f.Ratio = fmt.Sprintf("%.3f×", ratio)
-		}
+		f := Finalist{Name: name, Key: key, Cost: r.Unit.Words(cost), Value: cost}
+		f.compared(ratio, interval, pairs)
 		out = append(out, f)
 	}
 	add("exported", s.Key, s.Cost, s.Ratio, s.RatioInterval, s.Pairs)
@@ -171,13 +182,32 @@ func (r *Run) Finalists() (out []Finalist) {
 	if c := s.Closest; c != nil {
 		add("closest", c.Key, c.Cost, c.Ratio, c.RatioInterval, c.Pairs)
 	}
-	for _, key := range s.IndistinctFrom {
-		out = append(out, Finalist{Name: "not distinguishable", Key: key})
+	seen := func(name string, keys []string) {
+		for _, key := range keys {
+			f := Finalist{Name: name, Key: key}
+			if r.Final != nil { // the schedule has the key alone
+				if i := slices.IndexFunc(r.Final.First, func(c results.Compared) bool { return c.Key == key }); i >= 0 {
+					c := r.Final.First[i]
+					f.compared(c.Ratio, c.Interval, c.Pairs)
+				}
+			}
+			out = append(out, f)
+		}
 	}
-	for _, key := range s.TooFewPairs {
-		out = append(out, Finalist{Name: "too few pairs to tell", Key: key})
-	}
+	seen("not distinguishable", s.IndistinctFrom)
+	seen("too few pairs to tell", s.TooFewPairs)
 	return out
+}
+
+// compared enters the result of a comparison, as far as there is one.
+func (f *Finalist) compared(ratio float64, interval *[2]float64, pairs int) {
+	f.Interval = Interval(interval)
+	if ratio > 0 {
+		f.Ratio = fmt.Sprintf("%.3f×", ratio)
+	}
+	if pairs > 0 {
+		f.Pairs = plain.Number(float64(pairs))
+	}
 }
 
 // Peers are what the best was measured beside, with the cost of each over that of the best.
@@ -186,28 +216,13 @@ func (r *Run) Peers() (out []Finalist) {
 		return nil
 	}
 	for _, c := range r.Final.Peers {
-		f := Finalist{Name: c.Name, Ratio: "failed: " + c.Failed, Interval: Interval(c.Interval), Pairs: c.Pairs}
+		f := Finalist{Name: c.Name, Ratio: "failed: " + c.Failed, Interval: Interval(c.Interval), Pairs: plain.Number(float64(c.Pairs))}
 		if c.Ratio > 0 {
 			f.Ratio = fmt.Sprintf("%.3f×", c.Ratio)
 		} else if c.Failed == "" {
 			f.Ratio = "unknown"
 		}
 		out = append(out, f)
-	}
-	return out
-}
-
-// Shares are the rows of the table of importance.
-func (r *Run) Shares() []insight.Share {
-	shares := r.Insight.Measured
-	if r.Insight.Learned != nil {
-		shares = *r.Insight.Learned
-	}
-	var out []insight.Share
-	for _, s := range append(append(out, shares.Single...), shares.Pairs...) {
-		if s.Share >= 0.005 {
-			out = append(out, s)
-		}
 	}
 	return out
 }

@@ -31,6 +31,11 @@ var update = flag.Bool("update", false, "write the golden files")
 // create makes the directory of a run with outcomes.
 func create(t testing.TB, dir string, s results.Settings, entries []space.Entry) {
 	t.Helper()
+	createEnding(t, dir, s, entries, results.End{Why: "evaluations spent", Elapsed: float64(len(entries)) / 10})
+}
+
+func createEnding(t testing.TB, dir string, s results.Settings, entries []space.Entry, end results.End) {
+	t.Helper()
 	run, err := results.Create(dir, s)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +52,7 @@ func create(t testing.TB, dir string, s results.Settings, entries []space.Entry)
 			t.Fatal(err)
 		}
 	}
-	if err := run.Journal.End(results.End{Why: "evaluations spent", Elapsed: float64(len(entries)) / 10}); err != nil {
+	if err := run.Journal.End(end); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -177,6 +182,49 @@ func TestReportGolden(t *testing.T) {
 	}
 	golden(t, filepath.Join(testdata, "blur.md"), markdown(t, r))
 	golden(t, filepath.Join(testdata, "evaluations.svg"), got[0])
+}
+
+// The page says whether the shares of the model are those of all points.
+func TestImportanceOfSample(t *testing.T) {
+	t.Chdir(t.TempDir())
+	create(t, "blur-1", settings(), outcomes(144))
+	r := report.Open("blur-1", report.Options{})
+	for all, want := range map[bool]string{true: "the model of all points in colour", false: "the model of a sample of the points in colour"} {
+		r.Insight.Learned = &insight.Shares{Single: []insight.Share{{Parameters: []string{"tile"}, Share: 1}}, Points: 8192, All: all}
+		if !strings.Contains(page(t, r), want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+}
+
+// TestReportOfTarget: outcomes that were in flight when a run reached its target do not count.
+func TestReportOfTarget(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	entries := traded(30)
+	entries[29].Outcome.Cost = 1
+	s := settings()
+	s.Objectives = "cost,size"
+	createEnding(t, dir, s, entries, results.End{Why: "target reached", Elapsed: 30, Told: 21})
+	r := report.Open(dir, report.Options{})
+	if r.Table.Seen != 21 || r.BestCost() != 1e3 || r.Top[0].Number != 0 || len(r.Front.Points) != 5 {
+		t.Errorf("%d outcomes, best %g, first of the best #%d, %d points of the front", r.Table.Seen, r.BestCost(), r.Top[0].Number, len(r.Front.Points))
+	}
+	if len(r.Problems) > 0 || r.Elapsed != 30 {
+		t.Errorf("problems %q, after %g s", r.Problems, r.Elapsed)
+	}
+}
+
+// TestUnread: a page of measurements that cannot be read says so, alone and beside others.
+func TestUnread(t *testing.T) {
+	unread := report.Unread("a<b>.json", errors.New("a<b>.json: it ends too early"))
+	dir := filepath.Join(t.TempDir(), "run")
+	create(t, dir, settings(), outcomes(24))
+	for _, runs := range [][]*report.Run{{unread}, {unread, unread}, {report.Open(dir, report.Options{}), unread}} {
+		const want = "the measurements cannot be read: a&lt;b&gt;.json: it ends too early"
+		if html := page(t, runs...); !strings.Contains(html, want) || !strings.Contains(markdown(t, runs...), want) {
+			t.Errorf("a page of %d does not say %q: %s", len(runs), want, html)
+		}
+	}
 }
 
 // What is wrong with a run is said, and the rest is there.
@@ -430,18 +478,25 @@ func TestSize(t *testing.T) {
 func TestExtremes(t *testing.T) {
 	for name, costs := range map[string][]float64{
 		"negative": {5, -1, -10}, "zero": {0, 0}, "tiny": {1e-300, 5e-324}, "huge": {math.MaxFloat64, 1.6e308, 1}, "both": {math.MaxFloat64, -math.MaxFloat64},
+		"far apart": {1e-200, 1e200, 1, 3e-100, 7e100, 2e-150, 5e150, 4}, "as far as can be": {2e-300, math.MaxFloat64, 1, 2, 3, 4, 5, 6},
 	} {
 		dir := filepath.Join(t.TempDir(), name)
 		var entries []space.Entry
 		for i, c := range costs {
-			entries = append(entries, space.Entry{Number: i, Key: fmt.Sprintf("a=%d b=%d", i, i%2), Outcome: space.Outcome{Status: space.OK, Cost: c}})
+			entries = append(entries, space.Entry{Number: i, Key: fmt.Sprintf("a=%d b=%d", i, i%2), Outcome: space.Outcome{Status: space.OK, Cost: c, Metrics: []space.Metric{{Name: "size", Value: costs[len(costs)-1-i]}}}})
 		}
 		for _, unit := range []string{"ns", "cycles", string(space.InverseOf("GFLOP/s"))} {
 			s := settings()
-			s.Unit = unit
+			s.Unit, s.Objectives = unit, "cost,size"
 			at := filepath.Join(dir, strings.ReplaceAll(unit, "/", "-"))
 			create(t, at, s, entries)
-			drawings(t, page(t, report.Open(at, report.Options{})))
+			for _, d := range drawings(t, page(t, report.Open(at, report.Options{}))) {
+				for _, m := range regexp.MustCompile(`class="heat h([^" ]*)`).FindAllStringSubmatch(d, -1) {
+					if n, err := strconv.Atoi(m[1]); err != nil || n < 0 || n > 10 {
+						t.Errorf("%s in %s: a cell of a heat map has the shade %s", name, unit, m[1])
+					}
+				}
+			}
 		}
 	}
 }

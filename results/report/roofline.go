@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 )
 
@@ -22,10 +21,10 @@ type Roof struct {
 	Most float64
 }
 
-// draw makes the chart; "" where a number is missing.
-func (f *Roofline) draw() template.HTML {
+// draw makes the chart; it is empty where a number is missing.
+func (f *Roofline) draw() Plot {
 	if !(f.Intensity > 0) || !(f.Reached > 0) || !(f.Peak.Most > 0) || math.IsInf(f.Intensity, 0) {
-		return ""
+		return Plot{}
 	}
 	d := newDrawing(width, height, "roofline", fmt.Sprintf("%.3g %s at %.3g operations a byte, of at most %.3g", f.Reached, f.Unit, f.Intensity, f.Peak.Most))
 	low, high := f.Intensity/8, f.Intensity*8
@@ -49,12 +48,28 @@ func (f *Roofline) draw() template.HTML {
 		}
 		ridge := min(f.Peak.Most/m.Most, x.high)
 		from := max(x.low, y.low/m.Most)
-		fmt.Fprintf(&d.b, `<path class="best c%d" d="M%s %sL%s %s"><title>%s</title></path>`, (i+1)%8, number(x.at(from)), number(y.at(from*m.Most)),
-			number(x.at(ridge)), number(y.at(ridge*m.Most)), text(fmt.Sprintf("%s: %.3g GB/s", m.Name, m.Most)))
+		d.path(fmt.Sprintf("best c%d", (i+1)%8), fmt.Sprintf("M%s %sL%s %s", number(x.at(from)), number(y.at(from*m.Most)), number(x.at(ridge)), number(y.at(ridge*m.Most))),
+			fmt.Sprintf("%s: %.3g GB/s", m.Name, m.Most))
 		d.label("tick", "end", x.at(ridge)-4, y.at(ridge*m.Most)-6-12*float64(i%3), m.Name)
 	}
 	d.line("baseline", left, y.at(f.Peak.Most), width-right, y.at(f.Peak.Most))
 	d.label("tick", "end", width-right, y.at(f.Peak.Most)-4, fmt.Sprintf("%s: %.3g %s", f.Peak.Name, f.Peak.Most, f.Unit))
 	d.dot("step", x.at(f.Intensity), y.at(f.Reached), 5, fmt.Sprintf("this kernel: %.3g %s, %.0f %% of the arithmetic", f.Reached, f.Unit, 100*f.Reached/f.Peak.Most))
-	return d.html()
+	return Plot{"Roofline", d.html(), []Numbers{f.numbers()}, nil}
+}
+
+// numbers is the table of the chart.
+func (f *Roofline) numbers() Numbers {
+	n := Numbers{Title: "The kernel and its roofs", Head: []string{"what", "rate", "of this the kernel reaches"}}
+	row := func(name, unit string, most, reached float64) {
+		n.add(words(name), Valued(fmt.Sprintf("%.3g %s", most, unit), most), shared(reached/most))
+	}
+	n.add(words(fmt.Sprintf("this kernel, at %.3g operations a byte", f.Intensity)), Valued(fmt.Sprintf("%.3g %s", f.Reached, f.Unit), f.Reached), words(""))
+	row("arithmetic, "+f.Peak.Name, f.Unit, f.Peak.Most, f.Reached)
+	for _, m := range f.Memory {
+		if m.Most > 0 {
+			row("reads in "+m.Name, "GB/s", m.Most, f.Reached/f.Intensity)
+		}
+	}
+	return n
 }

@@ -6,13 +6,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"html/template"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"tune/internal/files"
+	"tune/internal/guard"
 	"tune/internal/plain"
 	"tune/results"
 	"tune/results/exchange"
@@ -33,13 +33,17 @@ type Run struct {
 	// Problems say what of the run cannot be read or shown. The rest is there.
 	Problems []string
 	// Damage are those of the problems that say which file of the run is damaged.
-	Damage   []string
+	Damage []string
+	// Notes say what is not drawn although nothing is wrong.
+	Notes    []string
 	Schedule *results.Schedule // nil where nothing is exported
 	// Final are the pairs that the schedule sums up; nil where they are not there.
 	Final   *results.Final
 	Table   *insight.Table   // never nil
 	Insight *insight.Insight // never nil
 	File    bool             // whether it is a file of measurements
+	// Top are the best outcomes that the search saw, the best first.
+	Top []TopOutcome
 	// Front is what a run with several objectives found; nil for other runs.
 	Front *Front
 	// Usage is what the program of the schedule uses of its machine; nil where that is not known.
@@ -48,8 +52,16 @@ type Run struct {
 	Limits []string
 	// Roofline places the kernel below the roofs of the processor; nil where they are not known.
 	Roofline *Roofline
+	// Again is the command that begins a run with the same settings, where there is no schedule that says how it is made again; "" for none.
+	Again string
 	// Source is the text of the winning program, and its name.
 	Source, SourceName string
+
+	effects []insight.Effect // of the parameters
+
+	// sharesHidden leaves the shares of parameters out. Those of the outcomes of a search that goes on mislead: parameters that it has vary
+	// together each have the whole of what they explain.
+	sharesHidden bool
 }
 
 // Options say how runs are read.
@@ -58,6 +70,8 @@ type Options struct {
 	// function means that nothing is learned.
 	Space func(dir string) (*space.Space, error)
 	Learn insight.Learner
+	// Again returns the command that begins a run with the settings of the one in a directory, or ""; nil returns none.
+	Again func(dir string, s results.Settings) string
 	// Explain adds what depends on the kind of kernel; nil adds nothing.
 	Explain func(dir string, r *Run)
 }
@@ -80,7 +94,11 @@ func Open(dir string, o Options) *Run {
 		look, o.Space = results.LookWithoutSettings(dir), nil
 	}
 	r.readSchedule(dir, lost)
-	table, err := insight.Collect(look, mostRows)
+	if r.Schedule == nil && !lost && o.Again != nil {
+		r.Again = o.Again(dir, about.Settings)
+	}
+	counted := about.End.Trim(look)
+	table, err := insight.Collect(counted, mostRows)
 	r.Table = table
 	if err != nil && about.Err == nil {
 		r.damage("the journal cannot be read to its end: %v", err)
@@ -91,12 +109,32 @@ func Open(dir string, o Options) *Run {
 	if s := r.Schedule; s != nil && len(r.Damage) == 0 && table.Seen < s.Evaluations {
 		r.damage("the end of the journal is lost: it has %s, and %s was made after %s", plain.Count(table.Seen, "outcome"), results.ScheduleName, plain.Count(s.Evaluations, "evaluation"))
 	}
-	r.look(o, look, func() (*space.Space, error) { return o.Space(dir) })
-	r.readFront(look)
+	beside := r.beside(counted)
+	r.look(o, counted, func() (*space.Space, error) { return o.Space(dir) })
+	beside()
+	r.readFront(counted)
 	if o.Explain != nil && r.Schedule != nil {
 		o.Explain(dir, r)
 	}
 	return r
+}
+
+// beside finds the best outcomes and the effects of the parameters while the caller finds out what mattered, which takes longer. The
+// function that it returns waits for that. What panics here would end the process of a server, so that it panics where that waits.
+func (r *Run) beside(h results.History) (wait func()) {
+	done := make(chan error, 1)
+	go func() {
+		done <- guard.Call(func() error {
+			r.readTop(h)
+			r.effects = r.Table.Effects()
+			return nil
+		})
+	}()
+	return func() {
+		if err := <-done; err != nil {
+			panic(err)
+		}
+	}
 }
 
 // unitOf is the unit that a file names.
@@ -124,6 +162,10 @@ func (r *Run) readSchedule(dir string, lost bool) {
 
 func (r *Run) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, plain.Line(fmt.Sprintf(format, args...)))
+}
+
+func (r *Run) note(format string, args ...any) {
+	r.Notes = append(r.Notes, plain.Line(fmt.Sprintf(format, args...)))
 }
 
 // damage is problem for what is wrong with a file of the run.
@@ -159,7 +201,7 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 		}
 	}
 	if reduced > 0 {
-		r.problem("%s of reduced fidelity and not drawn: their costs do not compare with the others", plain.Count(reduced, "outcome")+map[bool]string{true: " is", false: " are"}[reduced == 1])
+		r.note("%s of reduced fidelity and not drawn: their costs do not compare with the others", plain.Count(reduced, "outcome")+map[bool]string{true: " is", false: " are"}[reduced == 1])
 	}
 	switch {
 	case r.Table.Seen == 0 && len(r.Damage) > 0:
@@ -172,7 +214,7 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 		r.problem("there is one outcome: nothing can be compared")
 	}
 	if r.Table.Stride > 1 {
-		r.problem("of %s outcomes, one in %d is drawn", plain.Number(float64(r.Table.Seen)), r.Table.Stride)
+		r.note("of %s outcomes, the best one and one in %d are drawn, and what mattered is about these", plain.Number(float64(r.Table.Seen)), r.Table.Stride)
 	}
 }
 
@@ -189,9 +231,6 @@ func (r *Run) readFinal(dir string) {
 	}
 }
 
-// mostSource is how many bytes of a program are shown.
-const mostSource = 200_000
-
 // readSource reads the program of the schedule, where it is text that people read.
 func (r *Run) readSource(dir string) {
 	for _, a := range r.Schedule.Artifacts {
@@ -206,11 +245,17 @@ func (r *Run) readSource(dir string) {
 		if sum := sha256.Sum256(source); hex.EncodeToString(sum[:]) != a.SHA256 {
 			r.damage("the program is not the one that was exported: %s has changed since", a.Name)
 		}
-		if r.SourceName, r.Source = a.Name, plain.Text(string(source)); len(r.Source) > mostSource {
-			r.Source = strings.ToValidUTF8(r.Source[:mostSource], "") + "\n… the rest is in the file"
-		}
+		r.SourceName, r.Source = a.Name, plain.Text(string(source))
 		return
 	}
+}
+
+// sourceIn is what the room of a run has of its program.
+func (r *Run) sourceIn(room portion) string {
+	if most := room.source(); len(r.Source) > most {
+		return strings.ToValidUTF8(r.Source[:most], "") + "\n… the rest is in the file " + plain.Line(r.SourceName) + " of the run"
+	}
+	return r.Source
 }
 
 // Measurements reads a file of measurements.
@@ -241,8 +286,17 @@ func Measurements(path string, o Options) (*Run, error) {
 	if r.Table, err = insight.Collect(h, mostRows); err != nil {
 		return nil, err
 	}
+	beside := r.beside(h)
 	r.look(o, h, func() (*space.Space, error) { return s, nil })
+	beside()
 	return r, nil
+}
+
+// Unread is a file of measurements that cannot be read, beside others that can.
+func Unread(path string, err error) *Run {
+	r := &Run{Name: path, File: true, State: "damaged", Table: &insight.Table{Stride: 1}, Insight: &insight.Insight{}}
+	r.damage("the measurements cannot be read: %v", err)
+	return r
 }
 
 // clock is the unit in which the times of a run are written, and how many seconds it has.
@@ -302,10 +356,13 @@ func (r *Run) Best() string {
 		return text
 	}
 	if best := r.Table.Best(); best != nil {
-		return r.Unit.Words(best.Cost) + " as the search saw it"
+		return asSeen(r.Unit, best.Cost)
 	}
 	return ""
 }
+
+// asSeen writes the least cost that a search saw, where nothing is exported.
+func asSeen(unit space.Unit, cost float64) string { return unit.Words(cost) + " as the search saw it" }
 
 // BestCost is the cost that Best says; 0 for none.
 func (r *Run) BestCost() float64 {
@@ -323,10 +380,10 @@ func (r *Run) Title() string {
 	return cmp.Or(strings.TrimSpace(r.Settings.Kernel+" "+r.Settings.Shape), filepath.Base(r.Name))
 }
 
-// Reproduce are the commands that make the run again.
+// Reproduce are the commands that make the run again, or the one that begins a run with its settings where there is no schedule.
 func (r *Run) Reproduce() string {
 	if r.Schedule == nil {
-		return ""
+		return plain.Text(r.Again)
 	}
 	lines := slices.Clone(r.Schedule.Reproduce)
 	for i, line := range lines {
@@ -337,61 +394,117 @@ func (r *Run) Reproduce() string {
 	return plain.Text(strings.Join(lines, "\n"))
 }
 
-// ValueChart is the chart of a parameter with its numbers.
-type ValueChart struct {
-	Parameter string
-	Drawing   template.HTML
-	Values    []insight.ValueEffect
-}
-
 // Charts are the drawings of a run.
 type Charts struct {
-	Evaluations, Time, Distribution, Importance, Usage, Roofline template.HTML
-	Values                                                       []ValueChart
-	Pairs, Fronts                                                []template.HTML
-	Strips                                                       []Strip
+	Plots  []Plot // of all outcomes
+	Values []Plot // of one parameter each
+	Left   string // that there are more parameters than those; "" where there are not
+	Fronts []Plot
+	Strips []Plot
+	Top    *Numbers // the best outcomes; nil where there is none
+	// TopLeft are sentences about what Top leaves out.
+	TopLeft []string
+	// Less are sentences about what a page of several runs leaves out of this one.
+	Less []string
+	// Finalists are rows of the comparison at the end, and FinalistsLeft says how many further ones are left out. The same is said of Losses,
+	// and of the points of a front.
+	Finalists                             []Finalist
+	Losses                                []insight.Loss
+	FrontPoints                           []FrontPoint
+	FinalistsLeft, LossesLeft, FrontsLeft int
+	// Source is what the page shows of the winning program.
+	Source string
 }
-
-const (
-	// mostMarks is how many marks the two drawings of outcomes have together, over all runs of a page: it bounds the size of the page.
-	mostMarks = 5000
-	// mostCharts is how many parameters have a chart of their values.
-	mostCharts = 24
-	// mostPairs is how many pairs have a heat map.
-	mostPairs = 3
-)
 
 // draw makes the drawings of a run on a page of some runs.
 func (r *Run) draw(runs int) Charts {
-	marks := max(mostMarks/runs/2, 40)
-	c := Charts{Evaluations: r.trace(false, marks), Distribution: r.distribution(), Importance: importance(r.Insight.Learned, &r.Insight.Measured)}
-	if r.Elapsed > 0 {
-		c.Time = r.trace(true, marks)
+	room := portion{runs}
+	var c Charts
+	c.Plots = r.plots(room)
+	c.Top, c.TopLeft = r.topNumbers(room.of(mostTop, leastTop))
+	c.Finalists, c.FinalistsLeft = first(r.Finalists(), room.rows())
+	c.Losses, c.LossesLeft = first(r.Insight.Losses, room.rows())
+	if r.Front != nil {
+		c.FrontPoints, c.FrontsLeft = first(r.Front.Points, room.rows())
 	}
+	c.Less = r.less(room)
+	if room.brief() {
+		return c
+	}
+	if r.Front != nil {
+		c.Fronts = r.Front.draw(r.Unit, room)
+	}
+	c.Strips, c.Source = r.strips(room), r.sourceIn(room)
 	winner, err := space.KeyTexts(r.bestKey())
 	if err != nil {
 		winner = nil
 	}
-	effects := r.Table.Effects()
-	for _, e := range effects[:min(len(effects), max(mostCharts/runs, 2))] {
-		c.Values = append(c.Values, ValueChart{e.Parameter, r.values(e, winner[e.Parameter]), e.Values})
+	n := min(len(r.effects), room.of(mostCharts, 2))
+	if n < len(r.effects) {
+		c.Left = fmt.Sprintf("Of %d parameters with several values, those %d are drawn whose middle value is furthest from the best.", len(r.effects), n)
 	}
-	for _, pair := range r.strongest() {
-		if drawing := r.pair(pair[0], pair[1]); drawing != "" && len(c.Pairs) < mostPairs {
-			c.Pairs = append(c.Pairs, drawing)
-		}
-	}
-	if r.Front != nil {
-		c.Fronts = r.Front.draw(r.Unit, runs)
-	}
-	c.Strips = r.strips()
-	if r.Usage != nil {
-		c.Usage = r.Usage.usage()
-	}
-	if r.Roofline != nil {
-		c.Roofline = r.Roofline.draw()
+	for _, e := range r.effects[:n] {
+		c.Values = append(c.Values, r.values(e, winner[e.Parameter], room))
 	}
 	return c
+}
+
+// first returns the first elements of a list, at most the given number, and how many are left out.
+func first[T any](list []T, most int) (some []T, left int) {
+	return list[:min(len(list), most)], max(len(list)-most, 0)
+}
+
+// plots draws all outcomes, and what the program of the schedule uses.
+func (r *Run) plots(room portion) []Plot {
+	all := []Plot{r.trace(false, room)}
+	if r.Elapsed > 0 && !room.brief() {
+		all = append(all, r.trace(true, room))
+	}
+	if !room.brief() {
+		all = append(all, r.distribution(room))
+	}
+	if !r.sharesHidden {
+		all = append(all, importance(r.Insight.Learned, &r.Insight.Measured, room))
+	}
+	if room.brief() {
+		return plots(all...)
+	}
+	all = append(all, r.pairs(room)...)
+	if r.Usage != nil {
+		all = append(all, r.Usage.usage(room))
+	}
+	if r.Roofline != nil {
+		all = append(all, r.Roofline.draw())
+	}
+	return plots(all...)
+}
+
+// less says what a page of several runs leaves out of this one, as far as the drawings do not say it.
+func (r *Run) less(room portion) (out []string) {
+	if r.Source != "" && room.brief() {
+		out = append(out, fmt.Sprintf("The winning program is not shown: it is %s in the directory of the run.", r.SourceName))
+	}
+	if room.brief() {
+		return append(out, fmt.Sprintf("A page of more than %d runs leaves out the charts over time, by value, by pair and of fronts, the distribution of the costs, the pairs of the "+
+			"final comparison, and what the program uses of its machine. A page of this run alone has them: tune report %s", mostWhole, quoted(r.Name)))
+	}
+	if n := room.pairs(); n < mostPairs && len(r.strongest()) > n {
+		out = append(out, fmt.Sprintf("Each of several runs has the best costs of %s. A page of this run alone has those of up to %d.", plain.Count(n, "pair"), mostPairs))
+	}
+	return out
+}
+
+// pairs draws the pairs of parameters that matter most.
+func (r *Run) pairs(room portion) (out []Plot) {
+	for _, pair := range r.strongest() {
+		if len(out) == room.pairs() {
+			break
+		}
+		if p := r.pair(pair[0], pair[1], room); p.Drawing != "" {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // strongest lists pairs of parameters by their indices: by the shares of the pairs, and then the two parameters that matter most.

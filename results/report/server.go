@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ import (
 type Server struct {
 	Dirs    []string // of runs, or folders of them
 	Version string
-	// Token must be given by whoever asks, where it is not "": once as ?token=…, which sets a cookie, or as a bearer token.
+	// Token must be given by whoever asks, where it is not "": once as ?token=…, which sets a cookie with its SHA-256, or as a bearer token.
 	Token string
 	// Host is the name by which others may ask, besides the names of this machine for itself; "" for none. Where it stands for all
 	// addresses, such as 0.0.0.0, each address is a name, and so is Machine. Requests for another name are refused: a page from elsewhere
@@ -74,6 +75,7 @@ func (s *Server) workersNow() *workers {
 type listed struct {
 	stamp string
 	about results.Listing
+	best  results.Known
 }
 
 const (
@@ -87,8 +89,6 @@ const (
 	mostListed = 500
 	// mostBeside is how many runs are shown side by side.
 	mostBeside = 6
-	// cookie holds the token.
-	cookie = "tune-token"
 )
 
 // policy allows what the server itself serves and nothing else.
@@ -133,8 +133,9 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 			http.Error(w, "this server is read only", http.StatusMethodNotAllowed)
 			return
 		case s.Token != "" && r.URL.Query().Has("token") && s.same(r.URL.Query().Get("token")):
-			http.SetCookie(w, &http.Cookie{Name: cookie, Value: s.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
-			http.Redirect(w, r, "/", http.StatusSeeOther)
+			// Lax: it is also sent where the address was opened from a page of another server, such as a mail.
+			http.SetCookie(w, &http.Cookie{Name: cookieOf(r), Value: sumOf(s.Token), Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
+			http.Redirect(w, r, withoutToken(r.URL), http.StatusSeeOther)
 			return
 		case !s.allowed(r):
 			http.Error(w, "a token is needed: open the address that tune serve printed", http.StatusUnauthorized)
@@ -160,8 +161,32 @@ func (s *Server) asked(host string) bool {
 	return name == "localhost" || ip != nil && ip.IsLoopback() || s.Host != "" && strings.EqualFold(name, s.Host)
 }
 
-func (s *Server) same(token string) bool {
-	return subtle.ConstantTimeCompare([]byte(token), []byte(s.Token)) == 1
+func (s *Server) same(token string) bool { return s.sameSum(sumOf(token)) }
+
+// sameSum reports whether a sum is that of the token.
+func (s *Server) sameSum(sum string) bool {
+	return subtle.ConstantTimeCompare([]byte(sum), []byte(sumOf(s.Token))) == 1
+}
+
+// sumOf is what a cookie holds of a token, which may have bytes that a cookie cannot have.
+func sumOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// cookieOf names the cookie that holds the sum of the token. It has the port at which a browser asks: browsers send a cookie to all ports of
+// a host, and another server there has another token.
+func cookieOf(r *http.Request) string {
+	_, port, _ := net.SplitHostPort(r.Host) // without a port it is that of HTTP
+	return "tune-token-" + port
+}
+
+// withoutToken is the address of a request on this server without its token.
+func withoutToken(u *url.URL) string {
+	query := u.Query()
+	query.Del("token")
+	to := url.URL{Path: path.Clean("/" + u.Path), RawQuery: query.Encode()} // "//host" would be another server
+	return to.String()
 }
 
 func (s *Server) allowed(r *http.Request) bool {
@@ -171,8 +196,8 @@ func (s *Server) allowed(r *http.Request) bool {
 	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return s.same(bearer)
 	}
-	c, err := r.Cookie(cookie)
-	return err == nil && s.same(c.Value)
+	c, err := r.Cookie(cookieOf(r))
+	return err == nil && s.sameSum(c.Value)
 }
 
 // watched is what a page shows: the list of runs, or some of them by their names in addresses.
@@ -194,11 +219,14 @@ func idOf(dir string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// PathOf is the path of the page of a run, whose directory is one of Dirs or below one. The run need not be there yet.
+func PathOf(dir string) string { return "/run?" + watched{asked: []string{idOf(dir)}}.query() }
+
 // list describes the runs, the newest first, and says how many older ones it leaves out.
-func (s *Server) list() (newest []results.Listing, left int) {
+func (s *Server) list() (newest []listed, left int) {
 	var dirs []string
 	for _, dir := range s.Dirs {
-		if _, err := os.Stat(filepath.Join(dir, results.SettingsName)); err == nil {
+		if results.IsRun(dir) {
 			dirs = append(dirs, dir)
 			continue
 		}
@@ -210,19 +238,20 @@ func (s *Server) list() (newest []results.Listing, left int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := map[string]listed{}
-	var out []results.Listing
+	var out []listed
 	for _, dir := range dirs {
 		now := stampOf(dir)
 		l, ok := s.known[dir]
 		// Whether a process still writes to a run does not show in its files.
 		if !ok || l.stamp != now || l.about.State == results.Running {
-			l = listed{now, results.Describe(dir)}
+			about := results.Describe(dir)
+			l = listed{now, about, about.Known()}
 		}
 		known[dir] = l
-		out = append(out, l.about)
+		out = append(out, l)
 	}
 	s.known = known
-	slices.SortStableFunc(out, results.NewestFirst)
+	slices.SortStableFunc(out, func(a, b listed) int { return results.NewestFirst(a.about, b.about) })
 	n := min(len(out), mostListed)
 	return out[:n], len(out) - n
 }
@@ -241,24 +270,27 @@ func stampOf(dir string) (stamp string) {
 type row struct {
 	ID, Name, Kernel, State, Best, Evaluated, Age string
 	Cost                                          float64 // that Best says; 0 for none
-	Seconds                                       int64   // of the age
+	Seconds                                       int64   // by which ages sort; it does not change with time, so that a page that is the same is not sent again
 	Damaged                                       bool
 }
 
-func rowOf(l results.Listing, now time.Time) row {
+func rowOf(of listed, now time.Time) row {
+	l, unit := of.about, unitOf(of.about.Settings.Unit)
 	r := row{
 		ID: idOf(l.Dir), Name: l.Dir, Kernel: strings.TrimSpace(l.Settings.Kernel + " " + l.Settings.Shape), State: l.State.String(),
 		Evaluated: plain.Number(float64(l.Summary.Evaluations)), Damaged: l.Err != nil,
 	}
-	if l.Summary.Best != nil {
-		r.Cost, r.Best = l.Summary.Best.Outcome.Cost, unitOf(l.Settings.Unit).Words(l.Summary.Best.Outcome.Cost)
+	switch {
+	case of.best.Best != nil:
+		r.Cost, r.Best = *of.best.Best, unit.Words(*of.best.Best)
+	case of.best.Seen != nil:
+		r.Cost, r.Best = *of.best.Seen, asSeen(unit, *of.best.Seen)
 	}
 	if l.Err != nil {
-		r.Best = plain.Clip(plain.Line(l.Err.Error()), 160)
+		r.Cost, r.Best = 0, plain.Clip(plain.Line(l.Err.Error()), 160)
 	}
 	if !l.Settings.Created.IsZero() {
-		age := now.Sub(l.Settings.Created)
-		r.Seconds, r.Age = int64(age.Seconds()), Age(age)
+		r.Seconds, r.Age = -l.Settings.Created.Unix(), Age(now.Sub(l.Settings.Created))
 	}
 	return r
 }
@@ -317,18 +349,20 @@ func (s *Server) writeRuns(out *bytes.Buffer, at watched) (title string, err err
 		fmt.Fprintf(out, `<p class="problem">At most %d runs are shown side by side: %d more are left out.</p>`, mostBeside, left)
 	}
 	for i, id := range at.ids {
-		k := slices.IndexFunc(list, func(l results.Listing) bool { return idOf(l.Dir) == id })
+		k := slices.IndexFunc(list, func(l listed) bool { return idOf(l.about.Dir) == id })
 		if k < 0 {
-			fmt.Fprint(out, `<p class="problem">This run is not there any more.</p>`)
+			fmt.Fprint(out, `<p class="problem">This run is not there: it has not begun yet, or its directory is gone.</p>`)
 			continue
 		}
 		o := s.Options
-		if list[k].State == results.Running {
-			o = Options{}
+		running := list[k].about.State == results.Running
+		if running {
+			o = Options{Again: o.Again}
 		}
-		r := Open(list[k].Dir, o)
-		page.Runs = append(page.Runs, r)
-		views = append(views, viewOf(r, fmt.Sprintf("run%d", i+1), len(at.ids)))
+		r := Open(list[k].about.Dir, o)
+		r.sharesHidden = running
+		v := viewOf(r, fmt.Sprintf("run%d", i+1), len(at.ids))
+		page.Runs, views = append(page.Runs, r), append(views, v)
 	}
 	d := document{Page: page, Views: views, Overlay: page.overlay()}
 	if err := templates().ExecuteTemplate(out, "beside", d); err != nil {
@@ -363,7 +397,8 @@ type part struct {
 	HTML string `json:"html"`
 }
 
-// events sends the content of a page again when it has changed, until the client goes or the server ends.
+// events sends the content of a page again when it has changed, until the client goes or the server ends. What has changed until the server
+// ends is sent too: a run that ends with its server ends on the page.
 func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Request, at watched) {
 	flusher, ok := w.(http.Flusher)
 	s.mu.Lock()
@@ -385,7 +420,7 @@ func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	var last [sha256.Size]byte
 	var seen string
 	for {
-		began := time.Now()
+		began, ended := time.Now(), ctx.Err() != nil
 		if now := s.stamp(at); now != seen {
 			seen = now
 			html, _ := s.content(at)
@@ -401,9 +436,11 @@ func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Requ
 			fmt.Fprint(w, ": still here\n\n")
 		}
 		flusher.Flush()
+		if ended {
+			return
+		}
 		select {
 		case <-ctx.Done():
-			return
 		case <-r.Context().Done():
 			return
 		case <-time.After(max(tick, rest*time.Since(began))):
@@ -415,8 +452,8 @@ func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Requ
 func (s *Server) stamp(at watched) (stamp string) {
 	list, left := s.list()
 	for _, l := range list {
-		if id := idOf(l.Dir); len(at.ids) == 0 || slices.Contains(at.ids, id) {
-			stamp += id + l.State.String() + stampOf(l.Dir)
+		if id := idOf(l.about.Dir); len(at.ids) == 0 || slices.Contains(at.ids, id) {
+			stamp += id + l.about.State.String() + stampOf(l.about.Dir)
 		}
 	}
 	if len(at.ids) == 0 {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -120,7 +121,7 @@ func TestServer(t *testing.T) {
 		drawings(t, html)
 	}
 	_, html, _ = get(t, client, server.URL+"/run?id="+names[0]+"&id="+names[1]+"&id=gone", nil)
-	if strings.Count(html, "<section id=\"run") != 2 || !strings.Contains(html, "not there any more") {
+	if strings.Count(html, "<section id=\"run") != 2 || !strings.Contains(html, "This run is not there") {
 		t.Errorf("side by side: %.400s", html)
 	}
 	if _, html, _ := get(t, client, server.URL+"/run?"+strings.Repeat("id="+names[0]+"&", 8), nil); !strings.Contains(html, "At most 6 runs are shown side by side: 2 more are left out.") {
@@ -227,40 +228,166 @@ func TestServerToken(t *testing.T) {
 	}
 }
 
+// TestServerCookies: a token may have bytes that a cookie cannot have, servers of one host keep their cookies apart, and a link with a token
+// leads to its page, also from a page of another server.
+func TestServerCookies(t *testing.T) {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	still := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	var servers []*httptest.Server
+	for _, token := range []string{`0123456789;"\, ü=&%`, "fedcba9876543210"} {
+		server := serve(t, &report.Server{Dirs: []string{t.TempDir()}, Token: token})
+		servers = append(servers, server)
+		given := url.Values{"token": {token}}.Encode()
+		for link, want := range map[string]string{"/?": "/", "/run?id=b&id=a&": "/run?id=b&id=a", "//evil.example/%5Cx?": "/evil.example/%5Cx"} {
+			status, _, head := get(t, still, server.URL+link+given, nil)
+			if status != http.StatusSeeOther || head.Get("Location") != want {
+				t.Errorf("%s: %d, to %s, want %s", link, status, head.Get("Location"), want)
+			}
+			cookie, err := http.ParseSetCookie(head.Get("Set-Cookie"))
+			if err != nil || cookie.SameSite != http.SameSiteLaxMode || !cookie.HttpOnly || cookie.Value == token || !strings.HasSuffix(server.URL, strings.TrimPrefix(cookie.Name, "tune-token-")) {
+				t.Errorf("%s sets %q: %v", link, head.Get("Set-Cookie"), err)
+			}
+		}
+		if status, html, _ := get(t, client, server.URL+"/run?id=a&"+given, nil); status != http.StatusOK || !strings.Contains(html, "This run is not there") {
+			t.Errorf("after the link of a run: %d: %.200s", status, html)
+		}
+	}
+	for _, server := range servers {
+		if status, _, _ := get(t, client, server.URL, nil); status != http.StatusOK {
+			t.Errorf("beside another server: %d", status)
+		}
+	}
+	if status, _, _ := get(t, client, servers[0].URL, func(r *http.Request) { r.Header.Set("Cookie", "tune-token-"+r.URL.Port()+"=0123456789") }); status != http.StatusUnauthorized {
+		t.Errorf("with another cookie: %d", status)
+	}
+}
+
+// listen reads the events of a page.
+func listen(t testing.TB, url string) *bufio.Scanner {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { answer.Body.Close() })
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, 1<<22)
+	return lines
+}
+
+// await reads events until the content of the page has a text, and returns that content.
+func await(t testing.TB, lines *bufio.Scanner, want string) string {
+	t.Helper()
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		var part struct{ ID, HTML string }
+		if !ok {
+			continue
+		}
+		if err := json.Unmarshal([]byte(data), &part); err != nil {
+			t.Fatal(err)
+		}
+		if part.ID == "content" && strings.Contains(part.HTML, want) {
+			return part.HTML
+		}
+	}
+	t.Fatalf("no event has %q: %v", want, lines.Err())
+	return ""
+}
+
+// TestServerSendsTheEnd: a run that ends just before its server ends on the page, and then the events end.
+func TestServerSendsTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer((&report.Server{Dirs: []string{dir}}).Handler(ctx))
+	t.Cleanup(func() { cancel(); server.Close() })
+	run, err := results.Create(filepath.Join(dir, "a"), settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	lines := listen(t, server.URL+strings.Replace(report.PathOf(filepath.Join(dir, "a")), "/run", "/events", 1))
+	await(t, lines, "<dd>running</dd>")
+	if err := run.Journal.Batch(space.Batch{Count: 24}); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range outcomes(24) {
+		if err := run.Journal.Record(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(run.Journal.End(results.End{Why: "evaluations spent", Elapsed: 3}), run.Close()); err != nil {
+		t.Fatal(err)
+	}
+	export(t, filepath.Join(dir, "a"))
+	cancel()
+	html := await(t, lines, "<dd>finished: evaluations spent</dd>")
+	for _, want := range []string{`aria-label="importance`, "2.00× as fast as the baseline", `data-outcomes="24"`} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the last page lacks %q", want)
+		}
+	}
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "data: ") {
+			t.Error("there is another page after the end")
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestServerBest: the list has the cost that is exported, else the one that the search saw, and says so where costs are measured.
+func TestServerBest(t *testing.T) {
+	dir := t.TempDir()
+	s := settings()
+	create(t, filepath.Join(dir, "exact"), s, outcomes(24))
+	s.Measured = true
+	create(t, filepath.Join(dir, "seen"), s, outcomes(24))
+	create(t, filepath.Join(dir, "exported"), s, outcomes(24))
+	export(t, filepath.Join(dir, "exported"))
+	server := serve(t, &report.Server{Dirs: []string{dir}})
+	_, html, _ := get(t, server.Client(), server.URL, nil)
+	for name, want := range map[string]string{"exact": ">1.16 ms</td>", "seen": ">1.16 ms as the search saw it</td>", "exported": ">1.00 ms</td>"} {
+		_, line, _ := strings.Cut(html, filepath.Join(dir, name)+"</a>")
+		if line, _, _ = strings.Cut(line, "</tr>"); !strings.Contains(line, want) {
+			t.Errorf("%s: it lacks %q: %s", name, want, line)
+		}
+	}
+}
+
+// TestServerWithoutSettings: a run whose settings are lost is shown where its directory is given, as in a folder.
+func TestServerWithoutSettings(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a")
+	create(t, dir, settings(), outcomes(24))
+	if err := os.Remove(filepath.Join(dir, results.SettingsName)); err != nil {
+		t.Fatal(err)
+	}
+	server := serve(t, &report.Server{Dirs: []string{dir}})
+	if _, html, _ := get(t, server.Client(), server.URL, nil); len(ids(html)) != 1 || !strings.Contains(html, "damaged") {
+		t.Errorf("the list is %s", html)
+	}
+	if _, html, _ := get(t, server.Client(), server.URL+report.PathOf(dir), nil); !strings.Contains(html, `data-outcomes="24"`) {
+		t.Errorf("the page is %.400s", html)
+	}
+}
+
 // A page hears of a run that begins, moves, is damaged and vanishes, and of nothing else.
 func TestServerEvents(t *testing.T) {
 	dir := t.TempDir()
 	server := serve(t, &report.Server{Dirs: []string{dir}})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, 1<<22)
-	next := func(want string) {
-		t.Helper()
-		for lines.Scan() {
-			data, ok := strings.CutPrefix(lines.Text(), "data: ")
-			var part struct{ ID, HTML string }
-			if !ok {
-				continue
-			}
-			if err := json.Unmarshal([]byte(data), &part); err != nil {
-				t.Fatal(err)
-			}
-			if part.ID == "content" && strings.Contains(part.HTML, want) {
-				return
-			}
-		}
-		t.Fatalf("no event has %q: %v", want, lines.Err())
-	}
+	lines := listen(t, server.URL+"/events")
+	next := func(want string) { t.Helper(); await(t, lines, want) }
 	next("There is no run yet")
 	run, err := results.Create(filepath.Join(dir, "a"), settings())
 	if err != nil {
@@ -281,6 +408,18 @@ func TestServerEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	next("interrupted")
+	// A file that is touched changes nothing of the page.
+	if err := os.Chtimes(filepath.Join(dir, "a", results.JournalName), time.Time{}, time.Unix(1e9, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for rests := 0; rests < 2 && lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "data: ") {
+			t.Error("the page is sent again as it was")
+		}
+		if lines.Text() == ": still here" {
+			rests++
+		}
+	}
 	if err := os.WriteFile(filepath.Join(dir, "a", results.SettingsName), []byte("{"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -289,4 +428,53 @@ func TestServerEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	next("There is no run yet")
+}
+
+// TestServerOfRunningSearch: while a search goes on, its page names what mattered once, also where parameters vary together, and has no
+// shares one by one, which would each say the whole. When the run has ended, it has them. It says how to run it again all the time.
+func TestServerOfRunningSearch(t *testing.T) {
+	dir := t.TempDir()
+	server := serve(t, &report.Server{Dirs: []string{dir}, Options: report.Options{Again: func(dir string, s results.Settings) string {
+		return "tune run " + s.Kernel + " of " + filepath.Base(dir)
+	}}})
+	at := server.URL + report.PathOf(filepath.Join(dir, "a"))
+	if _, html, _ := get(t, server.Client(), at, nil); !strings.Contains(html, "it has not begun yet") {
+		t.Errorf("before it begins: %s", html)
+	}
+	run, err := results.Create(filepath.Join(dir, "a"), settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	if err := run.Journal.Batch(space.Batch{Count: 64}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 64 {
+		cost := 100 * float64(1+i%8)
+		if i/8%2 == 1 {
+			cost *= 1.5
+		}
+		// Each flow decides the others.
+		key := fmt.Sprintf("first=%d next=%d chain=%d other=%d", i%8, 7-i%8, 10*(i%8), i/8%2)
+		if err := run.Journal.Record(space.Entry{Number: i, Key: key, Elapsed: float64(i), Outcome: space.Outcome{Status: space.OK, Cost: cost}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const line, drawn, table = "What mattered:</strong> first or one of 2 that vary with it 90 %, other 9 %</p>", `aria-label="importance`, "Shares of the variance"
+	_, html, _ := get(t, server.Client(), at, nil)
+	if !strings.Contains(html, ">running<") || !strings.Contains(html, line) {
+		t.Errorf("it lacks %q: %.1000s", line, html)
+	}
+	if strings.Contains(html, drawn) || strings.Contains(html, table) {
+		t.Error("it has shares one by one")
+	}
+	if again := "<h3>How to run it again</h3><pre data-copy>tune run blur of a</pre>"; !strings.Contains(html, again) {
+		t.Errorf("it lacks %q", again)
+	}
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, html, _ := get(t, server.Client(), at, nil); !strings.Contains(html, drawn) || !strings.Contains(html, table) {
+		t.Error("when the run has ended, it has no shares")
+	}
 }

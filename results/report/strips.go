@@ -11,17 +11,17 @@ import (
 	"tune/results"
 )
 
-// Strip is a drawing of comparisons, pair by pair.
-type Strip struct {
-	Caption string
-	Drawing template.HTML
-}
-
 // strips draws what was measured at the end.
-func (r *Run) strips() (out []Strip) {
+func (r *Run) strips(room portion) (out []Plot) {
 	if r.Final == nil {
 		return nil
 	}
+	pairs := 0
+	for _, c := range slices.Concat(r.Final.First, r.Final.Confirmed, r.Final.Peers) {
+		pairs += len(c.Ratios)
+	}
+	most := room.of(mostDots, 60)
+	every := max((pairs+most-1)/most, 1)
 	for _, s := range []struct {
 		caption, name, axis string
 		list                []results.Compared
@@ -30,11 +30,33 @@ func (r *Run) strips() (out []Strip) {
 		{"Measured again, with the baseline alone", "confirmation", "baseline / finalist", r.Final.Confirmed},
 		{"The best beside peers, pair by pair: their costs over its own, so that it is faster than those right of 1", "peers", "peer / best", r.Final.Peers},
 	} {
-		if drawing := r.strip(s.name, s.axis, s.list); drawing != "" {
-			out = append(out, Strip{s.caption, drawing})
+		list, left := r.fewer(s.list, room.of(mostStrips, 6))
+		drawing := r.strip(s.name, s.axis, list, every)
+		if drawing == "" {
+			continue
 		}
+		p := Plot{s.caption, drawing, []Numbers{stripNumbers(s.axis, list)}, nil}
+		if p.Numbers[0].Left = left; left > 0 {
+			p.note("Of %d comparisons, %d are shown.", len(s.list), len(list))
+		}
+		if every > 1 {
+			p.note("Of each comparison, one pair in %d is drawn.", every)
+		}
+		out = append(out, p)
 	}
 	return out
+}
+
+// fewer returns the first comparisons, at most the given number, and how many are left out. It keeps the one of the exported point.
+func (r *Run) fewer(list []results.Compared, most int) (some []results.Compared, left int) {
+	some, left = first(list, most)
+	some = slices.Clone(some)
+	for _, c := range list[len(some):] {
+		if c.Key != "" && c.Key == r.Schedule.Key {
+			some[len(some)-1] = c
+		}
+	}
+	return some, left
 }
 
 // PairsMissing says that the pairs of a comparison are not there; "" where they are, or where there were none.
@@ -45,8 +67,8 @@ func (r *Run) PairsMissing() string {
 	return "The single pairs are not shown: there is no " + results.FinalName + " of this schedule."
 }
 
-// strip draws a line of dots for each comparison, a dot for each pair, with the ratio and its interval; "" where there are none.
-func (r *Run) strip(name, of string, list []results.Compared) template.HTML {
+// strip draws a line of dots for each comparison, a dot for every n-th pair, with the ratio and its interval; "" where there are none.
+func (r *Run) strip(name, of string, list []results.Compared, every int) template.HTML {
 	const lane = 34.0
 	low, high := 1.0, 1.0
 	var rows []results.Compared
@@ -82,9 +104,34 @@ func (r *Run) strip(name, of string, list []results.Compared) template.HTML {
 	d.line("baseline", x.at(1), top, x.at(1), floor)
 	labels := labelsOf(rows)
 	for i, c := range rows {
-		d.stripRow(x, top+lane*float64(i), lane, c, labels[i], c.Key == r.Schedule.Key)
+		d.stripRow(x, top+lane*float64(i), lane, c, labels[i], c.Key == r.Schedule.Key, every)
 	}
 	return d.html()
+}
+
+// stripNumbers is the table of comparisons: each ratio with its interval, and the pairs that are furthest apart.
+func stripNumbers(of string, list []results.Compared) Numbers {
+	n := Numbers{Title: "Ratios", Head: []string{"what", of, "interval from", "to", "pairs", "least of a pair", "greatest"}}
+	for _, c := range list {
+		name := words(plain.Clip(cmp.Or(c.Name, c.Key), mostKey))
+		if c.Failed != "" {
+			n.add(name, words("failed: "+plain.Clip(plain.Line(c.Failed), mostKey)), words(""), words(""), Counted(c.Pairs), words(""), words(""))
+			continue
+		}
+		if c.Ratio == 0 {
+			continue
+		}
+		ends, far := []Cell{words(""), words("")}, []Cell{words(""), words("")}
+		if c.Interval != nil {
+			ends = []Cell{Valued(times(c.Interval[0]), c.Interval[0]), Valued(times(c.Interval[1]), c.Interval[1])}
+		}
+		if len(c.Ratios) > 0 {
+			low, high := slices.Min(c.Ratios), slices.Max(c.Ratios)
+			far = []Cell{Valued(times(low), low), Valued(times(high), high)}
+		}
+		n.add(slices.Concat([]Cell{name, Valued(times(c.Ratio), c.Ratio)}, ends, []Cell{Counted(c.Pairs)}, far)...)
+	}
+	return n
 }
 
 // labelsOf are short names for comparisons: of points, the values in which they differ.
@@ -103,7 +150,7 @@ func labelsOf(rows []results.Compared) (labels []string) {
 }
 
 // stripRow draws one comparison at a height.
-func (d *drawing) stripRow(x axis, y, lane float64, c results.Compared, name string, exported bool) {
+func (d *drawing) stripRow(x axis, y, lane float64, c results.Compared, name string, exported bool, every int) {
 	who, class, label := cmp.Or(c.Name, c.Key), "interval", "tick"
 	if exported {
 		class, label = class+" win", "tick win"
@@ -124,9 +171,9 @@ func (d *drawing) stripRow(x axis, y, lane float64, c results.Compared, name str
 	}
 	// The dots of one comparison are at different heights, because most of them have almost the same place.
 	const heights = 5
-	for i, ratio := range c.Ratios {
-		at := middle + (float64(i%heights)-(heights-1)/2.0)*3.5
-		d.dot("pt pair", x.at(ratio), at, 2, fmt.Sprintf("%s, pair %d: %s", plain.Clip(who, 200), i+1, times(ratio)))
+	for i := 0; i < len(c.Ratios); i += every {
+		at := middle + (float64(i/every%heights)-(heights-1)/2.0)*3.5
+		d.dot("pt pair", x.at(c.Ratios[i]), at, 2, fmt.Sprintf("%s, pair %d: %s", plain.Clip(name, 80), i+1, times(c.Ratios[i])))
 	}
 	d.line("median", x.at(c.Ratio), y+4, x.at(c.Ratio), y+lane-4)
 	d.dot("step", x.at(c.Ratio), y+4, 3, about)

@@ -25,18 +25,21 @@ const (
 	labelWidth        = 8.2 // of a character
 	tickWidth         = 6.5 // of a character of a small label
 	mostLabel     int = 26
+	mostTicks         = 12 // of an axis
 )
 
 // drawing is an SVG image under construction.
 type drawing struct {
-	b    strings.Builder
-	w, h float64
+	b       strings.Builder
+	w, h    float64
+	reached bool // whether the keyboard has a mark to begin with
 }
 
-// newDrawing begins an image with a name and a description for those who do not see it.
+// newDrawing begins a drawing with a name and a description for those who do not see it. It is a group and no image, because an image would hide
+// the marks in it, which the keyboard reaches.
 func newDrawing(w, h float64, name, description string, attributes ...string) *drawing {
 	d := &drawing{w: w, h: h}
-	fmt.Fprintf(&d.b, `<svg viewBox="0 0 %s %s" role="img" aria-label="%s"`, number(w), number(h), text(name+": "+description))
+	fmt.Fprintf(&d.b, `<svg viewBox="0 0 %s %s" role="group" aria-label="%s"`, number(w), number(h), text(name+": "+description))
 	for _, a := range attributes {
 		d.b.WriteString(" " + a)
 	}
@@ -74,10 +77,21 @@ func (d *drawing) dot(class string, x, y, r float64, title string) {
 	d.close("circle", title)
 }
 
+// path draws a line along a path with a title.
+func (d *drawing) path(class, data, title string) {
+	fmt.Fprintf(&d.b, `<path class="%s" d="%s"`, class, data)
+	d.close("path", title)
+}
+
+// close ends a mark. The keyboard reaches the first one of a drawing that has a title, and the script of the page moves on from there.
 func (d *drawing) close(element, title string) {
 	if title == "" {
 		d.b.WriteString("/>")
 		return
+	}
+	if !d.reached {
+		d.reached = true
+		d.b.WriteString(` tabindex="0"`)
 	}
 	fmt.Fprintf(&d.b, "><title>%s</title></%s>", text(title), element)
 }
@@ -112,8 +126,8 @@ func newAxis(low, high, from, to float64, mayLog bool, name string) axis {
 	clamp := func(v float64) float64 { return max(-mostMagnitude, min(v, mostMagnitude)) }
 	a := axis{low: clamp(low), high: clamp(high), from: from, to: to, name: name}
 	if a.log = mayLog && a.low > leastPositive && a.high/a.low >= logFrom; a.log {
-		edge := math.Pow(a.high/a.low, 0.04)
-		a.low, a.high = a.low/edge, min(a.high*edge, mostMagnitude)
+		edge := math.Exp(0.04 * (math.Log(a.high) - math.Log(a.low))) // the ratio of the two may overflow
+		a.low, a.high = max(a.low/edge, leastPositive), min(a.high*edge, mostMagnitude)
 		return a
 	}
 	if mayLog {
@@ -146,7 +160,7 @@ func (a axis) ticks() (out []float64) {
 			last := int(math.Log10(a.high)) + 1
 			first := int(math.Floor(math.Log10(a.low)))
 			step := max((last-first)/6, 1)
-			for e := first; e <= last; e += step {
+			for e := first; e <= last && len(out) < mostTicks; e += step {
 				for _, m := range multiples {
 					if v := m * math.Pow10(e); v >= a.low && v <= a.high {
 						out = append(out, v)
@@ -170,7 +184,7 @@ func (a axis) ticks() (out []float64) {
 		return []float64{a.low, a.high}
 	}
 	out = out[:0]
-	for k := math.Ceil(a.low / step); k*step <= a.high && len(out) < 12; k++ {
+	for k := math.Ceil(a.low / step); k*step <= a.high && len(out) < mostTicks; k++ {
 		out = append(out, k*step)
 	}
 	return out

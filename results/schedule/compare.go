@@ -205,13 +205,8 @@ func compared(a, b Side, o CompareOptions) (*Comparison, error) {
 	s, t := a.Schedule, b.Schedule
 	c := &Comparison{Kernel: s.Kernel, Shape: cmp.Or(o.Shape, s.Shape), Unit: s.Unit, Recorded: o.Recorded,
 		A: Compared{Name: a.Name, Schedule: s, Cost: s.Cost}, B: Compared{Name: b.Name, Schedule: t, Cost: t.Cost}}
-	switch {
-	case s.Kernel != t.Kernel:
-		return nil, &MismatchError{"kernel", s.Kernel, t.Kernel}
-	case s.Unit != t.Unit:
-		return nil, &MismatchError{"unit", s.Unit, t.Unit}
-	case s.Shape != t.Shape && !o.Recorded && o.Shape == "":
-		return nil, &MismatchError{"shape", s.Shape, t.Shape}
+	if err := mismatch(s, t, !o.Recorded && o.Shape == ""); err != nil {
+		return nil, err
 	}
 	add := func(field, a, b string) {
 		if a != b {
@@ -227,6 +222,22 @@ func compared(a, b Side, o CompareOptions) (*Comparison, error) {
 	var err error
 	c.Parameters, err = parameters(c, nil, nil)
 	return c, err
+}
+
+// Comparable reports as a *MismatchError that two schedules are of different kernels, units or shapes.
+func Comparable(a, b Side) error { return mismatch(a.Schedule, b.Schedule, true) }
+
+// mismatch is Comparable; shapes says whether they have to be the same.
+func mismatch(a, b results.Schedule, shapes bool) error {
+	switch {
+	case a.Kernel != b.Kernel:
+		return &MismatchError{"kernel", a.Kernel, b.Kernel}
+	case a.Unit != b.Unit:
+		return &MismatchError{"unit", a.Unit, b.Unit}
+	case a.Shape != b.Shape && shapes:
+		return &MismatchError{"shape", a.Shape, b.Shape}
+	}
+	return nil
 }
 
 // machineWords describes a machine, so that it differs from another one where the two do.

@@ -177,10 +177,11 @@ type rig struct {
 	space   *space.Space
 	compare kernels.CompareFunc
 	check   func(n int) error
+	cost    func(n int) float64 // where costs are exact
 }
 
 func (r *rig) Info() kernels.Info {
-	return kernels.Info{Name: "k", Version: "1", Unit: "ns"}
+	return kernels.Info{Name: "k", Version: "1", Unit: "ns", Exact: r.cost != nil}
 }
 func (r *rig) Problem(kernels.Shape) (kernels.Problem, error) { return r, nil }
 func (r *rig) Space() *space.Space                            { return r.space }
@@ -200,8 +201,14 @@ type rigged struct {
 func (c rigged) Check(context.Context, uint64) error {
 	return c.r.check(c.point.Int("n"))
 }
-func (c rigged) Score(context.Context, int) (kernels.Score, error) { return kernels.Score{}, nil }
-func (c rigged) Artifacts() ([]kernels.Artifact, error)            { return nil, nil }
+func (c rigged) Score(context.Context, int) (s kernels.Score, err error) {
+	if c.r.cost != nil {
+		s.Cost = c.r.cost(c.point.Int("n"))
+	}
+	return s, nil
+}
+func (c rigged) Artifacts() ([]kernels.Artifact, error) { return nil, nil }
+func (c rigged) Abilities() kernels.Abilities           { return kernels.Abilities{} }
 
 // TestCompareMeasured: A is the baseline of one confirming series, and each fault is that of the side that has it.
 func TestCompareMeasured(t *testing.T) {

@@ -36,11 +36,19 @@ func NewDigest(run *results.Run, isSerial func(space.Entry) bool) *Digest {
 	return &Digest{Recorder: run.Journal, past: run.Stored, dir: run.Dir, isSerial: isSerial}
 }
 
-// Shown yields what the journal holds, and digests it. It calls see with each round before that, on the goroutine that reads the
-// journal, which is ahead.
-func (d *Digest) Shown(see func(space.Round)) iter.Seq2[space.Round, error] {
+// Asked yields what the journal holds, and digests it; see [results.Stored.Asked]. It wants the keys of outcomes that it may keep.
+func (d *Digest) Asked(want func(*space.Entry) bool, see func(space.Round)) iter.Seq2[space.Round, error] {
+	var best []space.Entry // those of the outcomes that were read
+	keeps := func(e *space.Entry) bool {
+		if !e.Outcome.Counts() || d.isSerial != nil {
+			return e.Outcome.Counts()
+		}
+		kept := false
+		best = keep(best, e, func() bool { kept = true; return true })
+		return kept
+	}
 	return func(yield func(space.Round, error) bool) {
-		for r, err := range d.past.Shown(see) {
+		for r, err := range d.past.Asked(func(e *space.Entry) bool { return keeps(e) || want(e) }, see) {
 			if err == nil {
 				d.note(r)
 			}
@@ -62,8 +70,8 @@ func (d *Digest) note(r space.Round) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.batches = keepTelling(d.batches, r.Batch)
-	for _, e := range r.Entries {
-		d.add(e)
+	for i := range r.Entries {
+		d.add(&r.Entries[i])
 	}
 }
 
@@ -104,33 +112,35 @@ func (d *Digest) Batch(b space.Batch) error {
 // Record records an outcome.
 func (d *Digest) Record(e space.Entry) error {
 	d.mu.Lock()
-	d.add(e)
+	d.add(&e)
 	d.mu.Unlock()
 	return d.Recorder.Record(e)
 }
 
-func (d *Digest) add(e space.Entry) {
+func (d *Digest) add(e *space.Entry) {
 	if !e.Outcome.Counts() {
 		return
 	}
 	d.right++
 	d.best = keep(d.best, e, func() bool { return true })
 	if d.isSerial != nil {
-		d.serial = keep(d.serial, e, func() bool { return d.isSerial(e) })
+		d.serial = keep(d.serial, e, func() bool { return d.isSerial(*e) })
 	}
 }
 
-// keep inserts an entry into the list of the best if it belongs there.
-func keep(best []space.Entry, e space.Entry, belongs func() bool) []space.Entry {
+// keep inserts an entry that counts into the list of the best if it belongs there. It has its key: its values as they were written would keep
+// the memory of many others.
+func keep(best []space.Entry, e *space.Entry, belongs func() bool) []space.Entry {
 	// The order is total, so that the list does not depend on the order of finishing.
-	if len(best) == Kept && (space.Objective{}).Compare(e, best[Kept-1]) > 0 {
+	if len(best) == Kept && (space.Objective{}).Value(e.Outcome) > (space.Objective{}).Value(best[Kept-1].Outcome) {
 		return best // as nearly all are in a long run
 	}
-	at, _ := slices.BinarySearchFunc(best, e, space.Objective{}.Compare)
+	at, _ := slices.BinarySearchFunc(best, *e, space.Objective{}.Compare)
 	if at >= Kept || !belongs() {
 		return best
 	}
-	best = slices.Insert(best, at, e)
+	best = slices.Insert(best, at, *e)
+	best[at].Written = nil
 	return best[:min(len(best), Kept)]
 }
 

@@ -82,14 +82,15 @@ type measuredPoint struct {
 // measuredOf yields the outcomes of a run that are exported.
 func measuredOf(s *space.Space, run *results.Run) iter.Seq2[measuredPoint, error] {
 	return func(yield func(measuredPoint, error) bool) {
-		for r, err := range run.LastEnd().Trim(run).Rounds() {
+		full := func(e *space.Entry) bool { return e.Outcome.Fidelity == 0 }
+		for r, err := range results.Only(run.LastEnd().Trim(run), full) {
 			if err != nil {
 				yield(measuredPoint{}, err)
 				return
 			}
 			for i := range r.Entries {
 				e := &r.Entries[i]
-				if e.Outcome.Fidelity != 0 {
+				if !full(e) {
 					continue
 				}
 				p, err := s.Parse(e.Key)
@@ -122,12 +123,15 @@ func domainsOf(s *space.Space, run *results.Run) ([]domain, error) {
 			}
 		}
 	}
+	long := slices.ContainsFunc(params, func(p space.Parameter) bool { return p.Len() > longestDomain })
 	found := false
 	for point, err := range measuredOf(s, run) {
 		if err != nil {
 			return nil, err
 		}
-		found = true
+		if found = true; !long {
+			break
+		}
 		for j, p := range params {
 			if p.Len() > longestDomain {
 				tried[j][ordinalOf(p, point.Point, j)] = struct{}{}

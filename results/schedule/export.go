@@ -111,7 +111,7 @@ func drawChart(run *results.Run, exact bool, format string, w io.Writer) error {
 	if len(c.Steps) == 0 {
 		return ErrNoValid
 	}
-	for r, err := range run.Rounds() {
+	for r, err := range run.Only(func(e *space.Entry) bool { return e.Outcome.Counts() }) {
 		if err != nil {
 			return err
 		}

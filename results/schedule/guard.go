@@ -118,7 +118,8 @@ type Guarded struct {
 	Machine                 kernels.MachineState
 }
 
-// SlowerBy returns by which share the cost is above what was promised, as measured, and at least; negative where it is below.
+// SlowerBy returns by which share the cost is above what was promised, as measured, and at least; negative where it is below. It is 0 where a
+// recorded cost of 0 has no shares.
 func (g *Guarded) SlowerBy() (by, least float64) {
 	switch {
 	case g.Exact && g.RecordedCost != 0:
@@ -366,6 +367,9 @@ func (g *Guarded) Words() string {
 		return fmt.Sprintf("broken: it is wrong: %v", kernels.AsRejection(g.Err))
 	case g.Itself:
 		return "holds: it is the baseline itself, and right"
+	case g.Exact && g.RecordedCost == 0 && g.Cost != 0: // no share of 0 says how much that is
+		unit := space.Unit(g.Unit)
+		return fmt.Sprintf("%s: it costs %s instead of %s", g.Standing, unit.Words(g.Cost), unit.Words(0))
 	case g.Standing == Slowed && g.Exact:
 		return fmt.Sprintf("slower: it costs %s more, and %s are allowed", share(by), slack)
 	case g.Standing == Slowed:

@@ -107,6 +107,46 @@ func TestGuardPromises(t *testing.T) {
 	}
 }
 
+// TestGuardExact: an exact cost is held to the recorded one, or to what the other schedule costs now; without slack unless some is given.
+func TestGuardExact(t *testing.T) {
+	r := guardRig(t, 0, nil)
+	for _, c := range []struct {
+		now, slack float64 // -1 for the default
+		want       GuardStanding
+		words      string
+	}{
+		{2, -1, Holds, "holds: the cost is the same"},
+		{1, -1, Holds, "holds: the cost differs by -50.0 %, and 0.0 % more are allowed"},
+		{2.004, -1, Slowed, "slower: it costs 0.2 % more, and 0.0 % are allowed"},
+		{2.02, 0.02, Holds, "holds: the cost differs by +1.0 %, and 2.0 % more are allowed"},
+		{2.06, 0.02, Slowed, "slower: it costs 3.0 % more, and 2.0 % are allowed"},
+	} {
+		r.cost = func(int) float64 { return c.now }
+		o := GuardOptions{Seeds: []uint64{1}}
+		if c.slack >= 0 {
+			o.Slack = &c.slack
+		}
+		g, err := Guard(t.Context(), guardedSchedule(r), nil, o)
+		if err != nil || g.Standing != c.want || g.Words() != c.words || g.RecordedCost != 2 {
+			t.Errorf("%+v: %+v, %v: %s", c, g, err, g.Words())
+		}
+	}
+	for now, words := range map[float64]string{0: "holds: the cost is the same", 3: "slower: it costs 3 points instead of 0 points", -2: "holds: it costs -2 points instead of 0 points"} {
+		r.cost = func(int) float64 { return now }
+		free := guardedSchedule(r)
+		free.Schedule.Unit, free.Schedule.Cost = "points", 0
+		if g, err := Guard(t.Context(), free, nil, GuardOptions{Seeds: []uint64{1}}); err != nil || g.Words() != words {
+			t.Errorf("a recorded cost of 0, and %v now: %+v, %v", now, g, err)
+		}
+	}
+	r.cost = func(n int) float64 { return 1.9 + 0.1*float64(n-1) }
+	other := guardedSchedule(r)
+	other.Name, other.Schedule.Key, other.Schedule.Point = "other.json", "n=1", []byte(`{"n":1}`)
+	if g, err := Guard(t.Context(), guardedSchedule(r), &other, GuardOptions{Seeds: []uint64{1}}); err != nil || g.Standing != Slowed || g.RecordedCost != 1.9 || g.Against != "other.json" {
+		t.Errorf("against another: %+v, %v", g, err)
+	}
+}
+
 // TestGuardWithin: where the file of a command says how far runs may differ, that is the interval, and no pair is needed.
 func TestGuardWithin(t *testing.T) {
 	r := guardRig(t, 0, nil)

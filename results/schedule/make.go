@@ -184,7 +184,7 @@ func (m *Maker) writeSchedule(ctx context.Context, e space.Entry, p space.Point,
 		Reproduce: append(m.reproduce(e.Number), "tune verify "+results.ScheduleName),
 	}
 	judge(&schedule)
-	schedule.Repacking = kernels.RepackingOf(c)
+	schedule.Repacking = c.Abilities().Repacking
 	schedule.Metrics = kernels.WithDeviation(schedule.Metrics, c) // of all the fresh inputs
 	if i, ok := m.Kernel.Problem.Space().Index(p); ok {
 		schedule.Index = &i

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"tune/kernels"
 	"tune/results"
@@ -21,36 +23,10 @@ func (m *Maker) reproduce(trial int) []string {
 	if m.Kernel.Info.Asked {
 		return []string{"tune replay " + kernels.ShellWord(m.Run)}
 	}
-	set, kernel := m.Settings, m.Settings.Kernel
-	if file := m.Kernel.Info.Files.Path; file != "" {
-		kernel = "-c " + kernels.ShellWord(file)
-	}
-	if data := m.Kernel.Info.Files.Data; data != nil {
-		kernel += " --data " + kernels.ShellWord(data.Path)
-	}
-	for _, from := range set.From {
-		kernel += " --from " + kernels.ShellWord(from.Path)
-	}
-	if slices.ContainsFunc(set.From, func(f results.From) bool { return f.Other }) {
-		kernel += " --from-any"
-	}
-	if set.Objectives != "" {
-		kernel += " --objective " + kernels.ShellWord(set.Objectives)
-	}
-	for _, name := range slices.Sorted(maps.Keys(set.Pinned)) {
-		kernel += " --pin " + kernels.ShellWord(name+"="+set.Pinned[name])
-	}
-	for _, key := range set.First {
-		kernel += " --start " + kernels.ShellWord(key)
-	}
-	entry, err := strategies.Recorded(set.Strategy, set.StrategyConfig, set.StrategyVersion)
+	set := m.Settings
+	run, entry, err := begins(set, m.Kernel.Info.Files)
 	if err != nil {
 		return nil // the earlier measurements of the run are not here
-	}
-	strategy := entry.Text()
-	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, strategy, set.Seed)
-	if set.Shape == "" {
-		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, strategy, set.Seed)
 	}
 	if wall := space.Duration(set.Budget.WallSeconds); set.Clock == results.Simulated && wall > 0 {
 		// What is asked for may depend on the simulated time that is left, and that depends on the workers.
@@ -85,6 +61,85 @@ func (m *Maker) reproduce(trial int) []string {
 		lines = append(lines, fmt.Sprintf("tune resume again --evals %d", n))
 	}
 	return lines
+}
+
+// begins returns the command line that begins a run with settings, without its budget, and its strategy. files are those of its kernel.
+func begins(set results.Settings, files kernels.Files) (line string, entry strategies.Strategy, err error) {
+	kernel := set.Kernel
+	if file := files.Path; file != "" {
+		kernel = "-c " + kernels.ShellWord(file)
+	}
+	if data := files.Data; data != nil {
+		kernel += " --data " + kernels.ShellWord(data.Path)
+	}
+	for _, from := range set.From {
+		kernel += " --from " + kernels.ShellWord(from.Path)
+	}
+	if slices.ContainsFunc(set.From, func(f results.From) bool { return f.Other }) {
+		kernel += " --from-any"
+	}
+	if set.Objectives != "" {
+		kernel += " --objective " + kernels.ShellWord(set.Objectives)
+	}
+	for _, name := range slices.Sorted(maps.Keys(set.Pinned)) {
+		kernel += " --pin " + kernels.ShellWord(name+"="+set.Pinned[name])
+	}
+	for _, key := range set.First {
+		kernel += " --start " + kernels.ShellWord(key)
+	}
+	if set.Shape != "" {
+		kernel += " --shape " + set.Shape
+	}
+	if entry, err = strategies.Recorded(set.Strategy, set.StrategyConfig, set.StrategyVersion); err != nil {
+		return "", entry, err
+	}
+	return fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, entry.Text(), set.Seed), entry, nil
+}
+
+// Again returns the command line that begins a run with the settings and the budget of a recorded one, whether that has a schedule or not;
+// "" where no command does. info is that of its kernel, and dir the directory of the run.
+func Again(set results.Settings, info kernels.Info, dir string) string {
+	if set.Program || set.Function {
+		return "" // only the program has the kernel
+	}
+	if info.Asked {
+		return "tune replay " + kernels.ShellWord(dir)
+	}
+	line, _, err := begins(set, info.Files)
+	if err != nil {
+		return ""
+	}
+	if set.For != "" {
+		line += " --for " + kernels.ShellWord(set.For)
+	}
+	if len(set.Metrics) > 0 {
+		line += " --metrics " + kernels.ShellWord(strings.Join(set.Metrics, ","))
+	}
+	if wall := space.Duration(set.Budget.WallSeconds); wall > 0 {
+		line += fmt.Sprintf(" --budget %s", wall)
+	}
+	if n := set.Budget.Evaluations; n > 0 {
+		line += fmt.Sprintf(" --evals %d", n)
+	}
+	if target := set.Budget.Target; target != nil {
+		line += " --target " + kernels.ShellWord(costText(space.Unit(set.Unit), *target))
+	}
+	if set.Clock == results.Simulated {
+		line += fmt.Sprintf(" --jobs %d", set.Jobs) // the workers decide what is evaluated
+	}
+	return line
+}
+
+// costText writes a cost so that Parse of its unit reads it.
+func costText(unit space.Unit, cost float64) string {
+	if _, ok := unit.Rate(); ok {
+		return strconv.FormatFloat(1/cost, 'g', -1, 64)
+	}
+	text := strconv.FormatFloat(cost, 'g', -1, 64)
+	if _, err := unit.Parse(text); err != nil { // a time needs its unit
+		text += string(unit)
+	}
+	return text
 }
 
 // reproducePaced is reproduce for a strategy that adapts to what is left of the budget. Such a run needs the limits of the

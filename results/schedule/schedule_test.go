@@ -13,6 +13,7 @@ import (
 
 	"tune/kernels"
 	"tune/results"
+	"tune/search/strategies"
 	"tune/space"
 )
 
@@ -108,6 +109,49 @@ func TestReproducePaced(t *testing.T) {
 	}
 }
 
+// TestAgain: the settings of a run give the command that begins it, whatever became of it.
+func TestAgain(t *testing.T) {
+	target, slow := 1.5e6, 1/2e7
+	set := results.Settings{Kernel: "k", Shape: "a=1", Unit: "ns", Strategy: "auto", Seed: 7, StrategyVersion: strategyVersion(t, "auto")}
+	for name, c := range map[string]struct {
+		change func(*results.Settings)
+		info   kernels.Info
+		want   string
+	}{
+		"no budget": {func(*results.Settings) {}, kernels.Info{}, "tune run k --shape a=1 --strategy auto --seed 7"},
+		"measured": {func(s *results.Settings) {
+			s.Budget = results.Budget{WallSeconds: 90, Evaluations: 30, Target: &target}
+		}, kernels.Info{},
+			"tune run k --shape a=1 --strategy auto --seed 7 --budget 1m30s --evals 30 --target 1.5e+06ns"},
+		"a rate":     {func(s *results.Settings) { s.Unit, s.Budget.Target = "1/(elem/s)", &slow }, kernels.Info{}, "tune run k --shape a=1 --strategy auto --seed 7 --target 2e+07"},
+		"points":     {func(s *results.Settings) { s.Unit, s.Budget.Target = "points", &target }, kernels.Info{}, "tune run k --shape a=1 --strategy auto --seed 7 --target 1.5e+06"},
+		"own kernel": {func(s *results.Settings) { s.Shape, s.Metrics = "", []string{"energy", "ipc"} }, kernels.Info{Files: kernels.Files{Path: "my k.yaml"}}, "tune run -c 'my k.yaml' --strategy auto --seed 7 --metrics energy,ipc"},
+		"elsewhere":  {func(s *results.Settings) { s.For, s.Pinned = "ada", map[string]string{"n": "2"} }, kernels.Info{}, "tune run k --pin n=2 --shape a=1 --strategy auto --seed 7 --for ada"},
+		"simulated": {func(s *results.Settings) { s.Clock, s.Jobs, s.Budget.WallSeconds = results.Simulated, 3, 60 }, kernels.Info{Files: kernels.Files{Data: &kernels.DataFile{Path: "m.json"}}},
+			"tune run k --data m.json --shape a=1 --strategy auto --seed 7 --budget 1m0s --jobs 3"},
+		"a client":            {func(*results.Settings) {}, kernels.Info{Asked: true}, "tune replay 'runs/it is'"},
+		"a program's kernel":  {func(s *results.Settings) { s.Program = true }, kernels.Info{}, ""},
+		"a function":          {func(s *results.Settings) { s.Function = true }, kernels.Info{}, ""},
+		"an unknown strategy": {func(s *results.Settings) { s.StrategyVersion = 99 }, kernels.Info{}, ""},
+	} {
+		s := set
+		c.change(&s)
+		if got := Again(s, c.info, "runs/it is"); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// strategyVersion is the version of a strategy.
+func strategyVersion(t *testing.T, name string) int {
+	t.Helper()
+	s, err := strategies.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Version
+}
+
 func TestReserve(t *testing.T) {
 	for _, test := range []struct {
 		wall       time.Duration
@@ -154,7 +198,7 @@ func TestDigest(t *testing.T) {
 			group.Go(func() {
 				d.mu.Lock()
 				defer d.mu.Unlock()
-				d.add(e)
+				d.add(&e)
 			})
 		}
 		group.Wait()

@@ -176,10 +176,12 @@ func (x *verifier) point(ctx context.Context) {
 	for _, w := range x.Weak {
 		what += " (" + w.String() + ")"
 	}
-	if m, ok := rebuilt.(kernels.Deviator); ok && err == nil {
-		d := m.Deviation()
-		x.Deviation = &d
-		what += ", " + d.String()
+	if err == nil {
+		if deviation := rebuilt.Abilities().Deviation; deviation != nil {
+			d := deviation()
+			x.Deviation = &d
+			what += ", " + d.String()
+		}
 	}
 	if x.k.Info.Exact {
 		what += " and costs " + space.Unit(schedule.Unit).Words(schedule.Cost)
@@ -207,7 +209,7 @@ func (x *verifier) repacking() {
 	if x.rebuilt == nil {
 		return
 	}
-	built := kernels.RepackingOf(x.rebuilt)
+	built := x.rebuilt.Abilities().Repacking
 	switch {
 	case claimed == nil && built == nil:
 	case claimed == nil:

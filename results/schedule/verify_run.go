@@ -135,7 +135,8 @@ func gather(run *results.Run, s results.Schedule) (*facts, error) {
 		named[key] = true
 	}
 	told := run.LastEnd().Told
-	for r, err := range run.Rounds() {
+	wanted := func(e *space.Entry) bool { return e.Number == s.Trial || len(named) > 0 && e.Outcome.Counts() }
+	for r, err := range run.Only(wanted) {
 		if err != nil {
 			return nil, err
 		}

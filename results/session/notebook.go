@@ -27,10 +27,14 @@ func newNotebook(d *schedule.Digest) *notebook {
 }
 
 // Rounds yields the batches that the journal holds, and notes their outcomes where they are read, which is ahead of the search.
-func (n *notebook) Rounds() iter.Seq2[space.Round, error] {
-	return n.Digest.Shown(func(r space.Round) {
+func (n *notebook) Rounds() iter.Seq2[space.Round, error] { return n.RoundsBeside(func() {}) }
+
+// RoundsBeside is Rounds for [search.ReadAhead].
+func (n *notebook) RoundsBeside(beside func()) iter.Seq2[space.Round, error] {
+	return n.Digest.Asked(n.collector.Keeps, func(r space.Round) {
 		n.collect()
 		n.note(r.Entries...)
+		beside()
 	})
 }
 

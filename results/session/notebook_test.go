@@ -81,4 +81,15 @@ func TestNotebook(t *testing.T) {
 	if !reflect.DeepEqual(got, want) || got.Seen != 13 {
 		t.Errorf("the notebook has\n%+v\nand the journal\n%+v", got, want)
 	}
+	_, best, _ := second.Ranking(results.End{})
+	ranking, err := results.Ranking(look, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range best {
+		best[i].Elapsed, ranking[i].Elapsed = 0, 0
+	}
+	if !reflect.DeepEqual(best, ranking) {
+		t.Errorf("the best are\n%+v\nand in the journal\n%+v", best, ranking)
+	}
 }

@@ -13,7 +13,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +72,11 @@ type Report struct {
 	// Schedule is what was exported: the incumbent, or the baseline where nothing is proven to be better. It is nil where no
 	// candidate was valid. The best outcome of the search is in Result.
 	Schedule *results.Schedule
+	// Best are the best right outcomes of full fidelity, in the order of results.Ranking: schedule.Kept of them, or all. Work.SearchOnly leaves
+	// them out.
+	Best []space.Entry
+	// Whole says that Best and Insight are of all outcomes of the run. Where a target was reached, those after it are left out.
+	Whole bool
 	// Front are the right outcomes that no other one dominates, the least cost first, where the run has several objectives; else nil.
 	Front []space.Entry
 	Goals space.Goals // the objectives of the run
@@ -300,11 +307,21 @@ func Replay(version string, table kernels.Table, dir string, observe func(done, 
 		total := results.Describe(dir).Summary.Evaluations
 		tell = append(tell, func(compared int) { observe(compared, total) })
 	}
-	n, err := search.Replay(s.strategy, run, tell...)
+	n, err := search.Replay(s.strategy, asked{run}, tell...)
 	if err != nil {
 		return n, fmt.Errorf("%s: after %d trials that agree: %w", dir, n, err)
 	}
 	return n, nil
+}
+
+// asked is a run whose outcomes have no keys.
+type asked struct{ *results.Run }
+
+func (a asked) Rounds() iter.Seq2[space.Round, error] { return a.Asked(nil, nil) }
+
+// RoundsBeside is Rounds for [search.ReadAhead].
+func (a asked) RoundsBeside(beside func()) iter.Seq2[space.Round, error] {
+	return a.Asked(nil, func(space.Round) { beside() })
 }
 
 // forExport returns how much of a wall budget is kept for the export, where building the program again takes the time rebuild.
@@ -356,7 +373,7 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 	if err := s.run.Journal.End(end); err != nil {
 		return nil, err
 	}
-	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: s.kernel.Problem.Traits().Checking, Goals: s.goals}
+	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: s.kernel.Problem.Traits().Checking, Goals: s.goals, Whole: end.Told == 0}
 	if s.goals.Several() {
 		log, err := results.Read(s.run.Dir)
 		if err != nil {
@@ -458,6 +475,7 @@ func (s *Session) export(ctx context.Context, o Work, report *Report, journal *s
 		o.Searched()
 	}
 	whole, ranking, serial := journal.Ranking(end)
+	report.Best = slices.Clone(ranking)
 	made, err := s.final(ctx, maker, ranking, serial)
 	if maker.Hurry && s.kernel.Compare() != nil {
 		report.Result.Stop = search.Interrupted // perhaps after the search

@@ -1,6 +1,7 @@
 package halving
 
 import (
+	"bytes"
 	"math"
 	"slices"
 )
@@ -19,7 +20,7 @@ const (
 	kicks    = 4   // parameters in which each of these differs from it
 	longer   = 0.3 // how often a step changes one parameter more
 	warm     = 750 // one in so many of the cost is the temperature at which a walk begins
-	cooled   = 30  // one in so many of that is the temperature at which it ends
+	coolest  = 30  // one in so many of that is the temperature at which it ends
 	blamed   = 3   // failures after which a walk leaves a parameter as it is
 	settlers = 24  // points of an island that are scored first at the next dearer fidelity
 	bred     = 16  // points of each generation after them
@@ -37,6 +38,9 @@ type climb struct {
 	asked  int         // steps that were proposed
 	group  []candidate // memory of climbOn
 	found  []candidate // what is to be refined, the least first
+	// cool is what cooling has returned after cooledAt steps; 0 before.
+	cool     float64
+	cooledAt int
 }
 
 // walk is one of the walks of a climb.
@@ -44,13 +48,17 @@ type walk struct {
 	at    candidate
 	least candidate // the least score that has not failed at the next dearer fidelity
 	next  candidate // the proposed step; -1 where there is none
+	// proposal is the place of the proposed step among those of all walks; -1 where there is none.
+	proposal int
 	// blame counts, for each parameter, the failures in a row in which it differed from the least point. The cheapest score does not
 	// see what a point may fail for, so a walk would come back to such values again and again.
 	blame []int
-	free  []int // the parameters that are not blamed so often: a step changes these
+	free  []int // the parameters with several values that are not blamed so often: a step changes these
 	// values are ordinals for every parameter, also the inactive ones: the last where it had one, else a random one. So where a step
 	// makes parameters active, they do not begin at their defaults, which suit no good point.
 	values []int
+	from   []int     // the ordinals of the point where it stood at its last step
+	stood  candidate // that point
 }
 
 // begin starts a climb: the places where it may begin are scored. It returns false where there are none.
@@ -126,9 +134,15 @@ func (h *halving) climbOn() bool {
 		return false
 	}
 	c.group = c.group[:0]
+	h.proposed = h.proposed[:0]
+	for i := range c.walks {
+		c.walks[i].proposal = h.step(&c.walks[i])
+	}
+	numbers := h.addProposed()
 	for i := range c.walks {
 		w := &c.walks[i]
-		if w.next = h.step(w); w.next >= 0 {
+		if w.next = -1; w.proposal >= 0 {
+			w.next = numbers[w.proposal]
 			c.group = append(c.group, w.next)
 		}
 	}
@@ -163,12 +177,37 @@ func (h *halving) arrivals() []candidate {
 // accepts says whether a walk may step from one cheapest score to another: to one that is no worse, or, as in simulated annealing, by
 // chance, at a temperature that falls from step to step.
 func (h *halving) accepts(at, cost float64) bool {
-	if cost <= at {
+	hottest := math.Abs(at) / warm
+	switch {
+	case cost <= at:
 		return true
+	case hottest == 0:
+		return false
 	}
-	done := float64(h.climb.asked) / float64(h.climb.steps)
-	temperature := math.Abs(at) / warm * math.Pow(cooled, -done)
-	return temperature > 0 && h.rng.Float64() < math.Exp((at-cost)/temperature)
+	drawn := h.rng.Float64()
+	if drawn > 0 && cost-at > hopeless*hottest*h.climb.cooled() {
+		return false // as for most steps
+	}
+	return drawn < math.Exp((at-cost)/(hottest*h.climb.cooling()))
+}
+
+// hopeless is how many times the temperature a score is worse where the chance is less than any number above 0 that is drawn: 2⁻⁵³ or more.
+const hopeless = 40
+
+// cooled is the factor by which the temperature has fallen at the least.
+func (c *climb) cooled() float64 {
+	if c.cool == 0 {
+		return 1
+	}
+	return c.cool
+}
+
+// cooling is the factor by which the temperature has fallen.
+func (c *climb) cooling() float64 {
+	if c.cooledAt != c.asked || c.cool == 0 {
+		c.cool, c.cooledAt = math.Pow(coolest, -float64(c.asked)/float64(c.steps)), c.asked
+	}
+	return c.cool
 }
 
 // try moves a walk to its proposed step where that has not failed at the next dearer fidelity, else back to the least point.
@@ -197,7 +236,7 @@ func (h *halving) try(w *walk) {
 func (h *halving) release(w *walk) {
 	w.free = w.free[:0]
 	for _, i := range h.climbSees {
-		if w.blame[i] < blamed {
+		if w.blame[i] < blamed && h.code.Sizes[i] > 1 {
 			w.free = append(w.free, i)
 		}
 	}
@@ -233,26 +272,64 @@ func (h *halving) depart() {
 	}
 }
 
-// step returns a point one step from where a walk is, now and then two or three; -1 where it finds none.
-func (h *halving) step(w *walk) candidate {
-	from, ords := h.vectors(w.at)
-	for i, o := range from {
+// step proposes a point one step from where a walk is, and returns its place among those that are proposed; -1 where it finds none.
+func (h *halving) step(w *walk) int {
+	h.stand(w)
+	at := h.points.Packed(int(w.at))
+	for range neighbourTries {
+		changed := h.kick(w)
+		if len(changed) == 0 {
+			continue // without a change in an active parameter it is the same point
+		}
+		from, ok := len(h.proposed), false
+		if h.proposed, ok = h.points.AppendChanged(h.proposed, int(w.at), h.ords, changed); ok {
+			return from / len(at) // these parameters affect the score that the climb goes by
+		}
+		if h.proposed, ok = h.points.AppendComplete(h.proposed, h.ords, w.from, int(w.at)); !ok {
+			continue
+		}
+		// A point that looks the same is added too, though no walk goes there: a run of this version is replayed by the numbers of points.
+		if next := h.proposed[from:]; bytes.Equal(next, at) {
+			h.proposed = h.proposed[:from]
+		} else if h.climbLevel < h.cfg.Levels || !h.looksLike(next, at) {
+			return from / len(at)
+		}
+	}
+	return -1
+}
+
+// kick makes h.ords those of a walk, with one parameter changed, now and then two or three. It returns the active ones that differ; where none
+// does, it may leave h.ords as it is.
+func (h *halving) kick(w *walk) []int {
+	n := 1
+	for h.rng.Float64() < longer {
+		n++
+	}
+	if n > 1 || len(w.free) == 0 {
+		h.ords = append(h.ords[:0], w.values...)
+		return slices.DeleteFunc(h.code.KickSome(h.ords, w.free, n), func(i int) bool { return w.from[i] < 0 || h.ords[i] == w.from[i] })
+	}
+	i, ord := h.code.KickOne(w.values, w.free, w.from)
+	if ord < 0 || ord == w.from[i] {
+		return nil
+	}
+	h.ords = append(h.ords[:0], w.values...)
+	h.ords[i] = ord
+	h.changed[0] = i
+	return h.changed[:]
+}
+
+// stand brings the ordinals of a walk up to date.
+func (h *halving) stand(w *walk) {
+	if w.from != nil && w.stood == w.at {
+		return
+	}
+	w.from, w.stood = h.points.AppendOrdinals(w.from[:0], int(w.at)), w.at
+	for i, o := range w.from {
 		if o >= 0 {
 			w.values[i] = o
 		}
 	}
-	for range neighbourTries {
-		copy(ords, w.values)
-		n := 1
-		for h.rng.Float64() < longer {
-			n++
-		}
-		h.code.KickAmong(ords, w.free, n)
-		if c, ok := h.complete(ords, from, w.at); ok && c != w.at && (h.climbLevel < h.cfg.Levels || !h.alike(c, w.at)) {
-			return c
-		}
-	}
-	return -1
 }
 
 // arrived notes what a climb has found: the best of its walks, the least first, without those that have come no further than where

@@ -219,7 +219,9 @@ func TestStep(t *testing.T) {
 	w.values[1] = 60
 	kept := 0
 	for range 200 {
-		if h.point(h.step(w)).Int("x") == 60 {
+		h.proposed = nil
+		h.step(w)
+		if h.point(h.addProposed()[0]).Int("x") == 60 {
 			kept++
 		}
 	}

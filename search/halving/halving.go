@@ -89,7 +89,10 @@ func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.S
 		space: s, inner: inner, cfg: c, rng: rng, code: code.New(s, seed, rng, nil, nil), points: search.NewPoints(s),
 		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1), record: math.Inf(1), started: map[int32]bool{},
 	}
-	h.seen = search.NewIndex(func(x *search.Index, v int) uint64 { return x.Hash(h.sight(&h.other, h.views.At(v).first)) })
+	h.seen = search.NewIndex(func(x *search.Index, v int) uint64 {
+		h.other = h.sight(h.other[:0], h.views.At(v).first)
+		return x.Hash(h.other)
+	})
 	for i, p := range s.Parameters() {
 		if slices.Contains(c.Blind, p.Name) {
 			h.blind = append(h.blind, i)
@@ -123,12 +126,23 @@ type halving struct {
 	views search.Column[view] // in the order in which they became known
 	seen  *search.Index       // of views, by what the cheapest score sees
 	mask  []byte              // of a packed point, what the cheapest score sees
-	sees  []byte              // memory of view
-	other []byte
-	from  []int // memory of vectors
+	from  []int               // memory of vectors
 	ords  []int
+	// proposed are the packed points that walks propose, one after the other.
+	proposed []byte
+	// For addProposed, hashes are theirs, sees is what the cheapest score sees of each, and seenBy are the hashes of that.
+	hashes, seenBy []uint64
+	sees           []byte
+	// Memory of addProposed, admit and kick.
+	numbers []candidate
+	fresh   []int
+	unseen  []uint64
+	other   []byte
+	changed [1]int
 	// waiting are the views that may be shortlisted: their cheapest score is right, and may be enough for a full score below the record.
-	waiting []int32
+	waiting []waiting
+	// swept is how many of them were left when they were last checked.
+	swept int
 
 	stage stage
 	batch []space.Trial // of the inner strategy, in its order, while scouting
@@ -186,6 +200,21 @@ type view struct {
 	bound  float64   // no full score is better; -Inf where that is not known
 	status space.Status
 	handed bool // whether one of them was scored at another fidelity
+}
+
+// waiting is a view, and a number that its cheapest score is not below: that of most says that they are too far from the best.
+type waiting struct {
+	view  int32
+	least float32
+}
+
+// notAbove returns the largest float32 that is not above a number.
+func notAbove(v float64) float32 {
+	f := float32(v)
+	if float64(f) > v {
+		f = math.Nextafter32(f, float32(math.Inf(-1)))
+	}
+	return f
 }
 
 // numbered returns the view of a number.
@@ -274,8 +303,8 @@ func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 			if bound, ok := o.Metric(space.MetricBound); ok {
 				v.bound = bound
 			}
-			if o.Status == space.OK {
-				h.waiting = append(h.waiting, *h.viewOf.At(int(c)))
+			if o.Status == space.OK && v.bound < h.record {
+				h.waiting = append(h.waiting, waiting{*h.viewOf.At(int(c)), notAbove(cost)})
 			}
 			continue
 		}
@@ -438,33 +467,68 @@ func (h *halving) complete(ords, from []int, of candidate) (candidate, bool) {
 // added notes what is kept of a candidate where it is new.
 func (h *halving) added(c candidate, fresh bool) candidate {
 	if fresh {
-		h.viewOf.Append(h.view(c))
-		for range h.cfg.Levels {
-			h.costs.Append(math.Inf(1))
-			h.statuses.Append(space.StatusUnset)
-		}
+		h.sees = h.sight(h.sees[:0], c)
+		h.admit(c, h.sees, h.seen.Hash(h.sees))
 	}
 	return c
 }
 
-// view returns the view of a new candidate.
-func (h *halving) view(c candidate) int32 {
-	sight := h.sight(&h.sees, c)
-	hash := h.seen.Hash(sight)
-	v, ok := h.seen.Find(hash, func(v int) bool { return bytes.Equal(h.sight(&h.other, h.views.At(v).first), sight) })
+// admit notes what is kept of a new candidate. sight is what the cheapest score sees of it, with its hash.
+func (h *halving) admit(c candidate, sight []byte, hash uint64) {
+	v, ok := h.seen.Find(hash, func(v int) bool {
+		h.other = h.sight(h.other[:0], h.views.At(v).first)
+		return bytes.Equal(h.other, sight)
+	})
 	if !ok {
 		v = h.views.Len()
 		h.views.Append(view{first: c, number: -1, cost: math.Inf(1), bound: math.Inf(-1)})
 		h.seen.Add(hash, v)
 	}
-	return int32(v)
+	h.viewOf.Append(int32(v))
+	for range h.cfg.Levels {
+		h.costs.Append(math.Inf(1))
+		h.statuses.Append(space.StatusUnset)
+	}
 }
 
-// sight returns, as bytes, what the cheapest score sees of a candidate. They are in the given memory.
-func (h *halving) sight(memory *[]byte, c candidate) []byte {
-	sees := append((*memory)[:0], h.points.Packed(int(c))...)
-	*memory = sees
-	at := 0
+// addProposed adds the points that are proposed, and returns their candidates. In a long run most of the time would be spent waiting for
+// memory: for the place where a point is looked up, for the point that has the same tag, and then for the same of what the cheapest score sees.
+// So all of these are read before they are needed, those of all points at once.
+func (h *halving) addProposed() []candidate {
+	width := len(h.mask)
+	h.hashes, h.sees, h.seenBy = h.hashes[:0], h.sees[:0], h.seenBy[:0]
+	for at := 0; at < len(h.proposed); at += width {
+		h.hashes = append(h.hashes, h.points.Hash(h.proposed[at:at+width]))
+		h.sees = h.masked(h.sees, h.proposed[at:at+width])
+		h.seenBy = append(h.seenBy, h.seen.Hash(h.sees[at:]))
+	}
+	h.points.Touch(h.hashes)
+	h.seen.Touch(h.seenBy)
+	h.points.Fetch(h.hashes)
+	h.seen.Fetch(h.seenBy, func(v int) byte { return byte(h.views.At(v).first) })
+	h.numbers, h.fresh, h.unseen = h.numbers[:0], h.fresh[:0], h.unseen[:0]
+	known := h.points.Len()
+	for i, hash := range h.hashes {
+		h.numbers = append(h.numbers, candidate(h.points.AddHashed(h.proposed[i*width:(i+1)*width], hash)))
+		if h.points.Len() > known+len(h.fresh) {
+			h.fresh, h.unseen = append(h.fresh, i), append(h.unseen, h.seenBy[i])
+		}
+	}
+	h.seen.Fetch(h.unseen, func(v int) byte { return h.points.Packed(int(h.views.At(v).first))[0] })
+	for _, i := range h.fresh {
+		h.admit(h.numbers[i], h.sees[i*width:(i+1)*width], h.seenBy[i])
+	}
+	return h.numbers
+}
+
+// sight appends, as bytes, what the cheapest score sees of a candidate.
+func (h *halving) sight(b []byte, c candidate) []byte { return h.masked(b, h.points.Packed(int(c))) }
+
+// masked is sight for a packed point.
+func (h *halving) masked(b, packed []byte) []byte {
+	from := len(b)
+	b = append(b, packed...)
+	sees, at := b[from:], 0
 	for ; at+8 <= len(sees); at += 8 {
 		word := sees[at : at+8]
 		binary.LittleEndian.PutUint64(word, binary.LittleEndian.Uint64(word)&binary.LittleEndian.Uint64(h.mask[at:]))
@@ -472,7 +536,17 @@ func (h *halving) sight(memory *[]byte, c candidate) []byte {
 	for ; at < len(sees); at++ {
 		sees[at] &= h.mask[at]
 	}
-	return sees
+	return b
+}
+
+// looksLike reports whether the cheapest score sees the same of two packed points.
+func (h *halving) looksLike(a, b []byte) bool {
+	for i, m := range h.mask {
+		if (a[i]^b[i])&m != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (h *halving) alike(c, o candidate) bool { return *h.viewOf.At(int(c)) == *h.viewOf.At(int(o)) }
@@ -499,11 +573,18 @@ func (h *halving) sortAt(cs []candidate, level int) {
 
 // shortlist returns the best points of scouting. Of points that differ in only a few parameters it keeps the best.
 func (h *halving) shortlist() []candidate {
-	h.waiting = slices.DeleteFunc(h.waiting, func(v int32) bool { return h.numbered(v).handed || h.numbered(v).bound >= h.record })
+	if len(h.waiting) > 2*h.swept {
+		h.waiting = slices.DeleteFunc(h.waiting, func(w waiting) bool { return !h.waits(h.numbered(w.view)) })
+		h.swept = len(h.waiting)
+	}
+	fall := h.fall(h.cfg.Levels)
 	var open []int32
-	for _, v := range h.waiting {
-		if h.promising(h.numbered(v), h.numbered(v).cost, h.cfg.Levels) {
-			open = append(open, v)
+	for _, w := range h.waiting {
+		if float64(w.least)-fall > h.best {
+			continue
+		}
+		if v := h.numbered(w.view); v.cost-fall <= h.best && h.waits(v) {
+			open = append(open, w.view)
 		}
 	}
 	slices.SortFunc(open, func(a, b int32) int {
@@ -522,6 +603,9 @@ func (h *halving) shortlist() []candidate {
 	}
 	return h.grafted(chosen)
 }
+
+// waits reports whether a view with a right score may still be shortlisted.
+func (h *halving) waits(v *view) bool { return !v.handed && v.bound < h.record }
 
 // grafted returns the candidates of some points: each with its blind parameters grafted a few times, or the point itself where there are none.
 func (h *halving) grafted(points []space.Point) []candidate {
@@ -598,13 +682,17 @@ func (h *halving) promoted() []candidate {
 	return out
 }
 
-// promising reports whether the full cost of a point may come near the best, judged by the recent falls from this fidelity.
+// promising reports whether the full cost of a point may come near the best.
 func (h *halving) promising(v *view, cost float64, level int) bool {
-	if v.bound >= h.record {
-		return false
+	return v.bound < h.record && cost-h.fall(level) <= h.best
+}
+
+// fall is the longest of the recent falls from a fidelity; +Inf where there is none.
+func (h *halving) fall(level int) float64 {
+	if len(h.falls[level]) == 0 {
+		return math.Inf(1)
 	}
-	falls := h.falls[level]
-	return len(falls) == 0 || cost-slices.Max(falls) <= h.best
+	return slices.Max(h.falls[level])
 }
 
 // finished records a full cost.

@@ -29,7 +29,7 @@ type traced struct {
 	evaluations int
 }
 
-// tracedSearches go through points that fail, starts and sources. TestGolden has longer searches.
+// tracedSearches go through points that fail, starts, sources and several goals. TestGolden has longer searches.
 func tracedSearches(t *testing.T) []traced {
 	t.Helper()
 	mixed, err := space.New("mixed", []space.Parameter{
@@ -49,9 +49,24 @@ func tracedSearches(t *testing.T) []traced {
 	}
 	plain, cost := bowl(t)
 	warm := strategies.Hints{Start: []space.Point{plain.At(70)}, Sources: []space.Source{measured(plain, 300), measured(plain, 10)}}
+	// The metric is best where the cost is not, and a few points lack it.
+	goals := space.Goals{{}, {Metric: "m", Maximise: true}}
+	several := func(outcome func(space.Point) space.Outcome) func(space.Point) space.Outcome {
+		return func(p space.Point) space.Outcome {
+			o := outcome(p)
+			if o.Status == space.OK && (p.Ordinal(0)+p.Ordinal(1))%5 != 3 {
+				o.Metrics = []space.Metric{{Name: "m", Value: float64(p.Ordinal(0)*p.Ordinal(0) + 3*p.Ordinal(1) - 5)}}
+			}
+			return o
+		}
+	}
+	warmSeveral := warm
+	warmSeveral.Goals = goals
 	return []traced{
 		{name: "mixed", space: mixed, outcome: rough, seeds: []uint64{1, 2}, evaluations: 400},
 		{name: "warm", space: plain, outcome: right(cost), hints: warm, seeds: []uint64{1}, evaluations: 170},
+		{name: "mixed-goals", space: mixed, outcome: several(rough), hints: strategies.Hints{Goals: goals}, seeds: []uint64{1, 2}, evaluations: 220},
+		{name: "warm-goals", space: plain, outcome: several(right(cost)), hints: warmSeveral, seeds: []uint64{1}, evaluations: 170},
 	}
 }
 
@@ -106,6 +121,9 @@ func TestTraces(t *testing.T) {
 	for _, entry := range strategies.Table() {
 		note(fmt.Sprintf("%s version=%d %s", entry.Name, entry.Version, entry.Config()), entry.Name+" has another version or other defaults")
 		for _, c := range tracedSearches(t) {
+			if c.hints.Goals.Several() && (!entry.Several || entry.Hintless) {
+				continue // it looks at the cost alone, or at nothing
+			}
 			few := dear(entry.Name) && !stress && !*update
 			for i, seed := range c.seeds {
 				if few && (i > 0 || c.evaluations > 300) {

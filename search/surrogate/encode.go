@@ -132,25 +132,39 @@ func (c *encoded) scale(v float64) float64 {
 func (e *encoder) encode(p space.Point) []float64 {
 	x := make([]float64, len(e.group))
 	for i := range e.params {
-		c, o := &e.params[i], p.Ordinal(i)
-		if o < 0 {
-			for j := range c.width {
-				x[c.first+j] = 0.5
-			}
-			continue
-		}
-		if c.active >= 0 {
-			x[c.active] = 1
-		}
-		switch {
-		case c.table != nil:
-			copy(x[c.first:], c.table[o])
-		case c.width > 0:
-			v, _ := c.param.At(o).Number()
-			x[c.first] = c.scale(v)
-		}
+		e.write(i, p.Ordinal(i), x)
 	}
 	return x
+}
+
+// write writes the features of parameter i at an ordinal, -1 where it is inactive, to their places among those of a point, which are 0.
+func (e *encoder) write(i, o int, x []float64) {
+	c := &e.params[i]
+	if o < 0 {
+		for j := range c.width {
+			x[c.first+j] = 0.5
+		}
+		return
+	}
+	if c.active >= 0 {
+		x[c.active] = 1
+	}
+	switch {
+	case c.table != nil:
+		copy(x[c.first:], c.table[o])
+	case c.width > 0:
+		v, _ := c.param.At(o).Number()
+		x[c.first] = c.scale(v)
+	}
+}
+
+// features returns the places of the features of parameter i: those from the first up to the end.
+func (e *encoder) features(i int) (first, end int) {
+	c := &e.params[i]
+	if c.active >= 0 {
+		return c.first, c.active + 1
+	}
+	return c.first, c.first + c.width
 }
 
 // valuations returns how often 2 divides each of the integers, or nil where that adds nothing to the size: for fewer than four

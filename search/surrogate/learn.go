@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"tune/internal/linear"
 	"tune/space"
 )
 
@@ -127,10 +128,10 @@ func (u *Strategy) prepare() {
 		u.update(c)
 		for k, m := range u.models {
 			w := &c.views[k]
-			w.mean = u.trend.at(c.prior)/u.trend.scale + dot(w.v[:len(m.z)], m.z)
+			w.mean = u.trend.at(c.prior)/u.trend.scale + linear.Dot(w.v[:len(m.z)], m.z)
 			w.bad = 0
 			if m.zBad != nil {
-				w.bad = min(max(dot(w.v[:len(m.z)], m.zBad), 0), 1)
+				w.bad = min(max(linear.Dot(w.v[:len(m.z)], m.zBad), 0), 1)
 			}
 		}
 	}

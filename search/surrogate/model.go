@@ -1,7 +1,6 @@
 package surrogate
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -75,7 +74,7 @@ func half(all []space.Observation, n int, rng *rand.Rand) []space.Observation {
 		return all
 	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b space.Observation) int { return cmp.Compare(a.Outcome.Cost, b.Outcome.Cost) })
+	slices.SortStableFunc(all, func(a, b space.Observation) int { return space.Objective{}.Order(a.Outcome, b.Outcome) })
 	rest := all[n/2:]
 	rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 	return all[:n]

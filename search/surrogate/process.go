@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"tune/internal/linear"
 )
 
 // process is a Gaussian process of mean 0 and variance 1 over feature vectors (Rasmussen and Williams, "Gaussian
@@ -137,23 +139,6 @@ func squared(a, b []float64) float64 {
 	return sum
 }
 
-// dot keeps four sums, so that additions do not wait for each other.
-func dot(a, b []float64) float64 {
-	b = b[:len(a)]
-	var s0, s1, s2, s3 float64
-	i := 0
-	for ; i+4 <= len(a); i += 4 {
-		s0 += a[i] * b[i]
-		s1 += a[i+1] * b[i+1]
-		s2 += a[i+2] * b[i+2]
-		s3 += a[i+3] * b[i+3]
-	}
-	for ; i < len(a); i++ {
-		s0 += a[i] * b[i]
-	}
-	return s0 + s1 + (s2 + s3)
-}
-
 // leastVariance keeps the factor's diagonal away from 0.
 const leastVariance = 1e-9
 
@@ -161,8 +146,27 @@ const leastVariance = 1e-9
 // estimates its condition each time: growing to 300 points takes it 80 times as long (version 0.17).
 func (g *process) observe(x []float64) {
 	row := g.project(x, make([]float64, 0, len(g.x)+1))
-	row = append(row, math.Sqrt(max(1+g.noise-dot(row, row), leastVariance)))
+	row = append(row, math.Sqrt(max(1+g.noise-linear.Dot(row, row), leastVariance)))
 	g.x, g.chol = append(g.x, x), append(g.chol, row)
+}
+
+// observeAll observes the first points, given in units of the lengths.
+func (g *process) observeAll(x [][]float64) {
+	rows := make([][]float64, len(x))
+	each(len(x), func(i int) {
+		rows[i] = make([]float64, i, i+1)
+		for j := range rows[i] {
+			rows[i][j] = g.kernel(x[i], x[j])
+		}
+	})
+	g.x = x
+	for _, row := range rows {
+		for j := range row {
+			row[j] = (row[j] - linear.Dot(g.chol[j][:j], row[:j])) / g.chol[j][j]
+		}
+		row = append(row, math.Sqrt(max(1+g.noise-linear.Dot(row, row), leastVariance)))
+		g.chol = append(g.chol, row)
+	}
 }
 
 // rowsAhead is how many rows a projection has room for before it must be reallocated.
@@ -174,7 +178,7 @@ func (g *process) project(x []float64, v []float64) []float64 {
 		v = slices.Grow(v, more+rowsAhead)
 	}
 	for i := len(v); i < len(g.x); i++ {
-		v = append(v, (g.kernel(x, g.x[i])-dot(g.chol[i][:i], v))/g.chol[i][i])
+		v = append(v, (g.kernel(x, g.x[i])-linear.Dot(g.chol[i][:i], v))/g.chol[i][i])
 	}
 	return v
 }
@@ -183,14 +187,14 @@ func (g *process) project(x []float64, v []float64) []float64 {
 func (g *process) whiten(y []float64) []float64 {
 	z := make([]float64, len(y))
 	for i := range y {
-		z[i] = (y[i] - dot(g.chol[i][:i], z[:i])) / g.chol[i][i]
+		z[i] = (y[i] - linear.Dot(g.chol[i][:i], z[:i])) / g.chol[i][i]
 	}
 	return z
 }
 
 // spread is the most likely variance of the signal, given whitened values.
 func spread(z []float64) float64 {
-	return max(dot(z, z)/float64(len(z)), leastVariance)
+	return max(linear.Dot(z, z)/float64(len(z)), leastVariance)
 }
 
 // evidence returns the logarithm of the likelihood of y at points x, with the best variance of the signal, and writes
@@ -199,27 +203,29 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 	n := len(x)
 	g := newProcess(group, h)
 	logDet := 0.0
-	for _, v := range x {
-		g.observe(g.scaled(v))
+	scaled := make([][]float64, n)
+	for i, v := range x {
+		scaled[i] = g.scaled(v)
 	}
+	g.observeAll(scaled)
 	for i, row := range g.chol {
 		logDet += math.Log(row[i])
 	}
 	// Column j of L⁻¹ from its diagonal on.
 	inverse := make([][]float64, n)
-	for j := range n {
+	each(n, func(j int) {
 		col := make([]float64, n-j)
 		col[0] = 1 / g.chol[j][j]
 		for i := j + 1; i < n; i++ {
-			col[i-j] = -dot(g.chol[i][j:i], col[:i-j]) / g.chol[i][i]
+			col[i-j] = -linear.Dot(g.chol[i][j:i], col[:i-j]) / g.chol[i][i]
 		}
 		inverse[j] = col
-	}
+	})
 	z := g.whiten(y)
 	signal := spread(z)
 	alpha := make([]float64, n) // K⁻¹·y
 	for j := range n {
-		alpha[j] = dot(inverse[j], z[j:])
+		alpha[j] = linear.Dot(inverse[j], z[j:])
 	}
 	// The derivative is ½·Σᵢⱼ (αᵢ·αⱼ/signal − K⁻¹ᵢⱼ)·∂Kᵢⱼ, and that of a Matérn kernel with respect to the logarithm of a
 	// weight its slope times the group's part of the squared distance.
@@ -227,7 +233,7 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 	part, trace := make([]float64, len(h.weight)), 0.0
 	for i := range n {
 		for j := range i {
-			c := alpha[i]*alpha[j]/signal - dot(inverse[i], inverse[j][i-j:])
+			c := alpha[i]*alpha[j]/signal - linear.Dot(inverse[i], inverse[j][i-j:])
 			clear(part)
 			b := g.x[j][:len(group)]
 			all := 0.0
@@ -243,7 +249,7 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 				}
 			}
 		}
-		trace += alpha[i]*alpha[i]/signal - dot(inverse[i], inverse[i])
+		trace += alpha[i]*alpha[i]/signal - linear.Dot(inverse[i], inverse[i])
 	}
 	grad[len(grad)-1] = 0.5 * g.noise * trace
 	return -logDet - float64(n)/2*math.Log(signal)

@@ -28,6 +28,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"tune/internal/linear"
 	"tune/search"
 	"tune/search/constant"
 	"tune/search/internal/code"
@@ -327,7 +328,7 @@ func (u *Strategy) forget(n int) {
 		for k := range c.views {
 			if w := &c.views[k]; n < len(w.v) {
 				w.v = w.v[:n]
-				w.explained = dot(w.v, w.v)
+				w.explained = linear.Dot(w.v, w.v)
 			}
 		}
 	}

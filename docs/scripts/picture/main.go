@@ -1,6 +1,8 @@
+//go:build browser
+
 // Command picture takes a picture of a page with Chromium:
 //
-//	go run ./docs/scripts/picture BROWSER WIDTH,HEIGHT ADDRESS FILE.png
+//	go run -tags browser ./docs/scripts/picture BROWSER WIDTH,HEIGHT ADDRESS FILE.png
 //
 // It waits until the page has a chart with marks. Of a live page it also waits until the server answers: until the page says "live".
 package main
@@ -10,6 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"syscall"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -38,7 +42,12 @@ func run(args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(args[0]), chromedp.NoSandbox, chromedp.WindowSize(width, height))
+	// The program may be a script, so that the browser is a child of what is started: all of its processes are killed.
+	group := chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	})
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(args[0]), chromedp.NoSandbox, chromedp.WindowSize(width, height), group)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	defer cancel()
 	ctx, cancel = chromedp.NewContext(ctx)

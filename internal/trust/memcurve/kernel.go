@@ -77,6 +77,8 @@ func (c *candidate) Score(context.Context, int) (kernels.Score, error) {
 	return kernels.Score{Cost: float64(c.cost), Metrics: []space.Metric{{Name: "twist", Value: float64(c.twist)}}}, nil
 }
 
+func (*candidate) Abilities() kernels.Abilities { return kernels.Abilities{} }
+
 func (c *candidate) Artifacts() ([]kernels.Artifact, error) {
 	return []kernels.Artifact{{Name: "cost.txt", Write: func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, c.cost)

@@ -49,7 +49,8 @@ var guardCases = []guardCase{
 const occupied = "one busy process a core"
 
 // Guard holds guards with a slack of 2 %, and writes their table in Markdown to w. It takes Runs, 200 for 0, Limit, Seed, Quiet, Busy,
-// Cases, of "alike" and "more", Hyperfine and Observe of the options. An error means that it could not be done; whether the bounds hold is in the rows.
+// Cases, of "alike" and "more", Hyperfine, OnlyHyperfine and Observe of the options. An error means that it could not be done; whether the
+// bounds hold is in the rows.
 func Guard(ctx context.Context, w io.Writer, o Options) (rows []GuardRow, err error) {
 	o.settle(200)
 	for _, id := range o.Cases {
@@ -62,7 +63,7 @@ func Guard(ctx context.Context, w io.Writer, o Options) (rows []GuardRow, err er
 		return nil, err
 	}
 	defer done()
-	if o.Hyperfine {
+	if o.Hyperfine || o.OnlyHyperfine {
 		if b.programs, err = newPrograms(ctx, b.dir); err != nil {
 			return nil, err
 		}
@@ -81,7 +82,7 @@ func Guard(ctx context.Context, w io.Writer, o Options) (rows []GuardRow, err er
 	}
 	for run := range o.Runs {
 		for i := range rows {
-			outcome, err := b.guard(ctx, of[i], o.Seed+uint64(run), &rows[i])
+			outcome, err := b.pair(ctx, of[i], o, o.Seed+uint64(run), &rows[i])
 			if err != nil {
 				return rows, errors.Join(err, writeGuard(w, rows, o.Limit)) // what was counted until then is worth to be seen
 			}
@@ -93,6 +94,35 @@ func Guard(ctx context.Context, w io.Writer, o Options) (rows []GuardRow, err er
 	return rows, writeGuard(w, rows, o.Limit)
 }
 
+// pair asks the guard and hyperfine, as the options say, about one pair, and returns in words what they say.
+func (b *bench) pair(ctx context.Context, t guardCase, o Options, seed uint64, row *GuardRow) (string, error) {
+	if row.Machine == occupied {
+		stop, err := occupy()
+		if err != nil {
+			return "", err
+		}
+		defer stop()
+	}
+	var said []string
+	for _, asked := range []struct {
+		on  bool
+		ask func() (string, error)
+	}{
+		{!o.OnlyHyperfine, func() (string, error) { return b.guard(ctx, t, seed, row) }},
+		{b.programs != nil, func() (string, error) { return b.beside(ctx, t, row) }},
+	} {
+		if !asked.on {
+			continue
+		}
+		outcome, err := asked.ask()
+		if err != nil {
+			return "", err
+		}
+		said = append(said, outcome)
+	}
+	return t.name + ": " + strings.Join(said, "; "), nil
+}
+
 // guard holds one guard and counts what it says, which it returns in words too.
 func (b *bench) guard(ctx context.Context, t guardCase, seed uint64, row *GuardRow) (string, error) {
 	base, err := b.build(ctx, names[0], 0)
@@ -102,13 +132,6 @@ func (b *bench) guard(ctx context.Context, t guardCase, seed uint64, row *GuardR
 	guarded, err := b.build(ctx, names[1], t.extra)
 	if err != nil {
 		return "", err
-	}
-	if row.Machine == occupied {
-		stop, err := occupy()
-		if err != nil {
-			return "", err
-		}
-		defer stop()
 	}
 	g := schedule.Guarded{Name: t.name, Against: "the baseline", Promise: 1, Slack: schedule.DefaultSlack, Bar: 1 / (1 + schedule.DefaultSlack)}
 	if err := g.Measure(ctx, b.problem.Traits().Compare, base, guarded, schedule.GuardOptions{Limit: b.limit, Seeds: []uint64{seed}}); err != nil {
@@ -131,12 +154,7 @@ func (b *bench) guard(ctx context.Context, t guardCase, seed uint64, row *GuardR
 	} else {
 		row.OK = atMost(row.Runs, row.Runs-row.Slower, 1-t.bound) > mistaken
 	}
-	outcome := fmt.Sprintf("%s: %.4f [%.4f, %.4f] in %d pairs: %s", t.name, g.Ratio, g.Low, g.High, g.Pairs, g.Standing)
-	if b.programs == nil {
-		return outcome, nil
-	}
-	said, err := b.beside(ctx, t, row)
-	return outcome + "; " + said, err
+	return fmt.Sprintf("%.4f [%.4f, %.4f] in %d pairs: %s", g.Ratio, g.Low, g.High, g.Pairs, g.Standing), nil
 }
 
 // beside asks hyperfine about the pair of a guard.
@@ -155,31 +173,35 @@ func (b *bench) beside(ctx context.Context, t guardCase, row *GuardRow) (string,
 	return b.programs.compare(ctx, base, guarded, row.Hyperfine)
 }
 
-// writeGuard writes the rows as a table in Markdown.
+// writeGuard writes the rows as tables in Markdown: what the guards said, then what hyperfine said.
 func writeGuard(w io.Writer, rows []GuardRow, limit time.Duration) error {
 	var b strings.Builder
-	beside := slices.ContainsFunc(rows, func(r GuardRow) bool { return r.Hyperfine != nil })
-	b.WriteString("| machine | beside the baseline | guards | called slower | wanted | hold | cannot tell | pairs | s each |  |")
-	if beside {
-		b.WriteString(" hyperfine: slower beyond its ± | its means differ by 1.5 % or more | s each |")
+	if slices.ContainsFunc(rows, func(r GuardRow) bool { return r.Runs > 0 }) {
+		b.WriteString("| machine | beside the baseline | guards | called slower | wanted | hold | cannot tell | pairs | s each |  |\n")
+		b.WriteString(strings.Repeat("| --- ", 10) + "|\n")
+		for _, r := range rows {
+			want, verdict := fmt.Sprintf("≤ %.0f %%", 100*r.Bound), "holds"
+			if r.AtLeast {
+				want = fmt.Sprintf("≥ %.0f %%", 100*r.Bound)
+			}
+			if !r.OK {
+				verdict = "FAILS"
+			}
+			fmt.Fprintf(&b, "| %s | %s | %d | %s | %s | %d | %d | %.0f | %.1f | %s |\n", r.Machine, r.Case, r.Runs, share(r.Slower, r.Runs), want, r.Holds,
+				r.CannotTell, r.Pairs, r.Seconds, verdict)
+		}
+		fmt.Fprintf(&b, "\nEach guard had %v at most, and 2 %% of slack.\n", limit)
 	}
-	b.WriteString("\n" + strings.Repeat("| --- ", strings.Count(b.String(), "|")-1) + "|\n")
-	for _, r := range rows {
-		want, verdict := fmt.Sprintf("≤ %.0f %%", 100*r.Bound), "holds"
-		if r.AtLeast {
-			want = fmt.Sprintf("≥ %.0f %%", 100*r.Bound)
+	if slices.ContainsFunc(rows, func(r GuardRow) bool { return r.Hyperfine != nil }) {
+		b.WriteString("\nhyperfine compared the pairs as programs. Its summary gives a ratio ± a deviation.\n\n")
+		fmt.Fprintf(&b, "| machine | beside the baseline | pairs | all of ratio ± deviation above 1 | ratio of %.3f or more | s each |\n", halfway)
+		b.WriteString(strings.Repeat("| --- ", 6) + "|\n")
+		for _, r := range rows {
+			if h := r.Hyperfine; h != nil {
+				fmt.Fprintf(&b, "| %s | %s | %d | %s | %s | %.1f |\n", r.Machine, r.Case, h.Runs, share(h.Beyond, h.Runs), share(h.Mean, h.Runs), h.Seconds)
+			}
 		}
-		if !r.OK {
-			verdict = "FAILS"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s | %d | %d | %.0f | %.1f | %s |", r.Machine, r.Case, r.Runs, share(r.Slower, r.Runs), want, r.Holds,
-			r.CannotTell, r.Pairs, r.Seconds, verdict)
-		if h := r.Hyperfine; h != nil {
-			fmt.Fprintf(&b, " %s | %s | %.1f |", share(h.Beyond, h.Runs), share(h.Mean, h.Runs), h.Seconds)
-		}
-		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "\nEach guard had %v at most, and 2 %% of slack.\n", limit)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -27,8 +27,8 @@ type Options struct {
 	// each, because the error rate does not depend on the number of pairs. Showing that gains are found needs fewer runs and more
 	// time.
 	Cases []string
-	// Hyperfine has hyperfine compare the pairs of guards too, as programs.
-	Hyperfine bool
+	// Hyperfine has hyperfine compare the pairs of guards too, as programs, and OnlyHyperfine has it do so in place of the guards.
+	Hyperfine, OnlyHyperfine bool
 	// Observe, where it is not nil, is called after each contest, with what it came to in words.
 	Observe func(done, total int, outcome string)
 }

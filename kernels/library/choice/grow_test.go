@@ -26,6 +26,9 @@ func grown(t *testing.T, m Matrix, g Growth) *Tree {
 	return tree
 }
 
+// depth returns the most questions that a call answers.
+func depth(t *Tree) int { return t.Root.depth() }
+
 func uses(m Matrix, c Chooser) []int {
 	use := make([]int, len(m.Shapes))
 	for i, s := range m.Shapes {
@@ -98,7 +101,7 @@ func TestGrowFromFewShapes(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		m := ruled(r, 8, 3, 0.01, func(m, _, _ int64) int { return int(cut(m <= 45)) })
-		grownTrees += cut(grown(t, m, Growth{Seed: seed}).Depth() > 0)
+		grownTrees += cut(depth(grown(t, m, Growth{Seed: seed})) > 0)
 	}
 	if grownTrees < 33 {
 		t.Errorf("of 50 matrices of 8 shapes %d have a tree", grownTrees)
@@ -117,7 +120,7 @@ func TestGrowFindsNoRulesInNoise(t *testing.T) {
 				}
 			}
 			tree := grown(t, m, Growth{Seed: seed})
-			trees += cut(tree.Depth() > 0)
+			trees += cut(depth(tree) > 0)
 			trials++
 		}
 	}
@@ -131,11 +134,11 @@ func TestGrowFindsNoRulesInNoise(t *testing.T) {
 func TestGrowDropsSmallGains(t *testing.T) {
 	rule := func(m, _, _ int64) int { return cut(m > 64) }
 	m := ruled(rand.New(rand.NewPCG(1, 1)), 100, 2, 0, rule)
-	if tree := grown(t, m, Growth{MinGain: 0.05}); tree.Depth() != 1 {
-		t.Errorf("with a least gain of 5 %% the depth is %d, want 1", tree.Depth())
+	if tree := grown(t, m, Growth{MinGain: 0.05}); depth(tree) != 1 {
+		t.Errorf("with a least gain of 5 %% the depth is %d, want 1", depth(tree))
 	}
-	if tree := grown(t, m, Growth{MinGain: 0.5}); tree.Depth() != 0 {
-		t.Errorf("with a least gain of 50 %% the depth is %d, want 0", tree.Depth())
+	if tree := grown(t, m, Growth{MinGain: 0.5}); depth(tree) != 0 {
+		t.Errorf("with a least gain of 50 %% the depth is %d, want 0", depth(tree))
 	}
 }
 
@@ -182,8 +185,8 @@ func TestThresholds(t *testing.T) {
 		m.Costs = append(m.Costs, [][]float64{{1, 2}, {2, 1}}[i%2])
 	}
 	tree := grown(t, m, Growth{})
-	if tree.Depth() != 1 || tree.Root.Threshold != 32 || tree.At([]int64{32}) != 0 || tree.At([]int64{33}) != 1 {
-		t.Errorf("depth %d, threshold %v: want 1 and 32", tree.Depth(), tree.Root.Threshold)
+	if depth(tree) != 1 || tree.Root.Threshold != 32 || tree.At([]int64{32}) != 0 || tree.At([]int64{33}) != 1 {
+		t.Errorf("depth %d, threshold %v: want 1 and 32", depth(tree), tree.Root.Threshold)
 	}
 	gr := &grower{between: func(a, b float64) float64 { return math.Sqrt(a) * math.Sqrt(b) }}
 	r := rand.New(rand.NewPCG(1, 1))
@@ -208,10 +211,10 @@ func TestGrowIsNeverWorse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		depth := 1 + r.IntN(5)
-		tree := grown(t, m, Growth{Depth: depth, MinGain: 1e-9, Seed: uint64(trial)})
-		if mean := m.Regrets(uses(m, tree)).Mean; mean > one.Mean+1e-12 && !same(mean, one.Mean) || tree.Depth() > depth {
-			t.Fatalf("trial %d: the tree of depth %d has %v, one variant %v", trial, tree.Depth(), mean, one.Mean)
+		most := 1 + r.IntN(5)
+		tree := grown(t, m, Growth{Depth: most, MinGain: 1e-9, Seed: uint64(trial)})
+		if mean := m.Regrets(uses(m, tree)).Mean; mean > one.Mean+1e-12 && !same(mean, one.Mean) || depth(tree) > most {
+			t.Fatalf("trial %d: the tree of depth %d has %v, one variant %v", trial, depth(tree), mean, one.Mean)
 		}
 	}
 }

@@ -119,8 +119,8 @@ func FuzzLibrary(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.Regrets(uses(m, tree)).Mean; got < c.Mean && !same(got, c.Mean) || tree.Depth() > DefaultDepth {
-			t.Fatalf("the tree has the mean %v, less than its choice %v, or depth %d", got, c.Mean, tree.Depth())
+		if got := m.Regrets(uses(m, tree)).Mean; got < c.Mean && !same(got, c.Mean) || depth(tree) > DefaultDepth {
+			t.Fatalf("the tree has the mean %v, less than its choice %v, or depth %d", got, c.Mean, depth(tree))
 		}
 		if len(m.Shapes) < 2 {
 			return

@@ -31,17 +31,17 @@ func ParseAmounts(texts [][]string) ([]Amount, error) {
 	return out, nil
 }
 
-// value returns the product; NaN where a factor has no value.
+// value returns the product; NaN where a factor has no value. A factor that is false ends it: the product is 0, whatever the others are.
 func (a Amount) value(of map[string]space.Value) float64 {
 	product := 1.0
 	for _, f := range a {
 		v, err := f.Value(of)
 		x, ok := v.Number()
 		if is, truth := v.Any().(bool); truth {
-			x, ok = 0, true
-			if is {
-				x = 1
+			if !is {
+				return 0
 			}
+			x, ok = 1, true
 		}
 		if err != nil || !ok {
 			return math.NaN()

@@ -96,9 +96,7 @@ func (t *Tree) leaf(fields []int64) *Node {
 	return n
 }
 
-// Depth returns the most questions that a call answers.
-func (t *Tree) Depth() int { return t.Root.depth() }
-
+// depth returns the most questions from the node to a leaf.
 func (n *Node) depth() int {
 	if n.Leaf() {
 		return 0

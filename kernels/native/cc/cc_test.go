@@ -19,11 +19,12 @@ import (
 	"tune/space"
 )
 
-// helperDir is the environment variable that makes the test binary another process that compiles, and hangDir the one
-// that makes it compile what never ends.
+// helperDir is the environment variable that makes the test binary another process that compiles, hangDir the one that makes it
+// compile what never ends, and pauseDir the one that makes it pause such a compiler.
 const (
 	helperDir = "TUNE_CC_TEST_DIR"
 	hangDir   = "TUNE_CC_TEST_HANG"
+	pauseDir  = "TUNE_CC_TEST_PAUSE"
 )
 
 func TestMain(m *testing.M) {
@@ -36,6 +37,10 @@ func TestMain(m *testing.M) {
 			_, err = New(dir, found).Build(context.Background(), "c++", hopeless, "", nil)
 		}
 		fmt.Println(err)
+		os.Exit(1)
+	}
+	if dir := os.Getenv(pauseDir); dir != "" {
+		fmt.Println(pauseSlow(dir))
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
@@ -60,6 +65,59 @@ func helper(dir string) int {
 		}
 	}
 	return 0
+}
+
+// pauseSlow starts a compiler that never ends, in a process of its driver, and pauses it; it returns only where that fails. Without the
+// trap, the system would end what is stopped when its session loses its parent.
+func pauseSlow(dir string) error {
+	driver := filepath.Join(dir, "driver")
+	if err := os.WriteFile(driver, []byte("#!/bin/sh\ntrap '' HUP\nsleep 1000 & wait\n"), 0o700); err != nil {
+		return err
+	}
+	tc := New(filepath.Join(dir, "cache"), []Compiler{{Name: "gcc", Path: driver, Version: "gcc 1"}})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := tc.Build(context.Background(), "c", numbered(1), "", nil)
+		ended <- err
+	}()
+	for {
+		if slices.Contains(working(dir), "sleep S") {
+			tc.Pause()
+		}
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// working lists the programs of the processes that work in a directory, each with its state.
+func working(dir string) (programs []string) {
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range links {
+		if cwd, err := os.Readlink(link); err == nil && strings.HasPrefix(cwd, dir) {
+			stat, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "stat"))
+			_, program, _ := strings.Cut(string(stat), "(")
+			if name, rest, found := strings.Cut(program, ") "); found {
+				programs = append(programs, name+" "+rest[:1])
+			}
+		}
+	}
+	slices.Sort(programs)
+	return programs
+}
+
+// await waits until the programs that work in a directory are as wanted.
+func await(t *testing.T, dir, what string, wanted func(programs []string) bool) {
+	t.Helper()
+	for range 1000 {
+		if wanted(working(dir)) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%s: %v", what, working(dir))
 }
 
 func numbered(i int) string { return fmt.Sprintf("int f(void) { return %d; }\n", i) }
@@ -267,12 +325,12 @@ func TestFirstErrors(t *testing.T) {
 func TestLimitReached(t *testing.T) {
 	const file, memory = " (tune limits each file that a compiler writes to 256 MiB)", " (tune limits the memory of each process of a compiler to 4 GiB)"
 	for text, want := range map[string]string{
-		"gcc: internal compiler error: File size limit exceeded signal terminated program /usr/bin/setpriv": file,
-		"/usr/bin/ld: final link failed: File too large":                                                    file,
-		"virtual memory exhausted: Cannot allocate memory":                                                  memory,
-		"cc1: out of memory allocating 65536 bytes after a total of 4096 bytes":                             memory,
-		"LLVM ERROR: out of memory":                                                                         memory,
-		"kernel.c:2:1: error: expected ';' before '}' token":                                                "",
+		"gcc: internal compiler error: File size limit exceeded signal terminated program cc1": file,
+		"/usr/bin/ld: final link failed: File too large":                                       file,
+		"virtual memory exhausted: Cannot allocate memory":                                     memory,
+		"cc1: out of memory allocating 65536 bytes after a total of 4096 bytes":                memory,
+		"LLVM ERROR: out of memory":                                                            memory,
+		"kernel.c:2:1: error: expected ';' before '}' token":                                   "",
 	} {
 		if got := limitReached(text); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
@@ -328,7 +386,8 @@ unsigned f() { return F<26, 1>::v; }
 // TestHang: a compilation that does not end is killed with everything that it started, whether by its timeout or
 // because nobody waits for it any more.
 func TestHang(t *testing.T) {
-	tc := toolchain(t)
+	dir := t.TempDir()
+	tc := New(dir, compilers(t))
 	const limit = 300 * time.Millisecond
 	start := time.Now()
 	_, err := tc.BuildWithin(t.Context(), limit, "c++", hopeless, "", nil)
@@ -338,39 +397,15 @@ func TestHang(t *testing.T) {
 	if d := time.Since(start); d > 10*time.Second {
 		t.Errorf("it took %v to end a compilation of at most %v", d, limit)
 	}
-	tc = toolchain(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	if _, err := tc.Build(ctx, "c++", hopeless, "", nil); err != context.DeadlineExceeded {
 		t.Fatalf("got %v, want %v", err, context.DeadlineExceeded)
 	}
-	if entries, err := os.ReadDir(tc.cache.dir); err != nil || len(entries) > 0 {
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("%v was left in the cache (%v)", entries, err)
 	}
-	if left := descendants(t); len(left) > 0 {
-		t.Errorf("processes were left: %v", left)
-	}
-}
-
-// descendants lists the living processes below this one.
-func descendants(t *testing.T) (living []string) {
-	t.Helper()
-	tasks, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range tasks {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		for _, pid := range strings.Fields(string(text)) {
-			if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil && !strings.Contains(string(stat), ") Z ") {
-				living = append(living, string(stat))
-			}
-		}
-	}
-	return living
+	await(t, dir, "a compiler is left", func(programs []string) bool { return len(programs) == 0 })
 }
 
 // TestShared: callers that want the same object at once share one compilation, and one of them giving up does not
@@ -633,51 +668,41 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// TestKilled: no compiler outlives the process that started it, however that one ends.
+// TestKilled: no compiler outlives the process that started it, however that one ends, and in a pause too.
 func TestKilled(t *testing.T) {
 	compilers(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), self)
-	cmd.Env = append(os.Environ(), hangDir+"="+dir)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	// working lists the programs of the processes that work in the cache.
-	working := func() (programs []string) {
-		links, _ := filepath.Glob("/proc/[0-9]*/cwd")
-		for _, link := range links {
-			if cwd, err := os.Readlink(link); err == nil && strings.HasPrefix(cwd, dir) {
-				name, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "comm"))
-				programs = append(programs, strings.TrimSpace(string(name)))
+	for _, c := range []struct {
+		mode    string
+		started func(programs []string) bool
+	}{
+		// The driver of gcc has started the compiler proper, cc1plus; clang compiles in the process of its driver.
+		{hangDir, func(programs []string) bool {
+			return slices.ContainsFunc(programs, func(program string) bool {
+				return strings.HasPrefix(program, "cc1") || strings.HasPrefix(program, "clang")
+			})
+		}},
+		{pauseDir, func(programs []string) bool { return slices.Equal(programs, []string{"driver T", "sleep T"}) }},
+	} {
+		t.Run(c.mode, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), self)
+			cmd.Env = append(os.Environ(), c.mode+"="+dir)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
 			}
-		}
-		return programs
-	}
-	await := func(what string, f func() bool) {
-		t.Helper()
-		for range 1000 {
-			if f() {
-				return
+			await(t, dir, "no compiler was started", c.started)
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
 			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		t.Error(what)
-	}
-	// The driver of gcc has started the compiler proper, cc1plus; clang compiles in the process of its driver.
-	await("no compiler was started", func() bool {
-		return slices.ContainsFunc(working(), func(program string) bool {
-			return strings.HasPrefix(program, "cc1") || strings.HasPrefix(program, "clang")
+			cmd.Wait()
+			await(t, dir, "a compiler is left", func(programs []string) bool { return len(programs) == 0 })
 		})
-	})
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
 	}
-	cmd.Wait()
-	await("a compiler is left", func() bool { return len(working()) == 0 })
 }
 
 func BenchmarkBuild(b *testing.B) {

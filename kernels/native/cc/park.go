@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -16,6 +15,7 @@ type park struct {
 	running map[int]bool // by process id, each the leader of its group
 	paused  int
 	resumed chan struct{} // closed when the last pause ends; nil while there is none
+	warden  warden
 }
 
 // exitError is the end of a compiler that failed.
@@ -67,27 +67,18 @@ func (p *park) start(ctx context.Context, cmd *exec.Cmd, cpu time.Duration) erro
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	restrain(cmd.Process.Pid, cpu)
 	if p.running == nil {
 		p.running = map[int]bool{}
 	}
 	p.running[cmd.Process.Pid] = true
+	p.warden.tell(p.running)
+	restrain(cmd.Process.Pid, cpu)
 	return nil
-}
-
-// mortal returns the option that makes the child processes of gcc die with it, in case tune is killed: the signal that ends a
-// driver with its parent does not reach what the driver has started. Clang compiles in the driver's process.
-func mortal(c Compiler) []string {
-	setpriv, err := exec.LookPath("setpriv")
-	if err != nil || !strings.Contains(strings.ToLower(c.Version), "gcc") {
-		return nil
-	}
-	return []string{"-wrapper", setpriv + ",--pdeathsig,KILL"}
 }
 
 // run runs a compiler to its end. When ctx is done, the compiler is killed with everything that it started.
 func (p *park) run(ctx context.Context, c Compiler, args []string, dir string, messages io.Writer, cpu time.Duration) error {
-	cmd := exec.CommandContext(ctx, c.Path, append(mortal(c), args...)...)
+	cmd := exec.CommandContext(ctx, c.Path, args...)
 	cmd.Dir, cmd.Env, cmd.Stderr = dir, environment(dir), messages
 	cmd.SysProcAttr = attributes()
 	cmd.Cancel = func() error { return signal(cmd.Process.Pid, syscall.SIGKILL) }
@@ -98,6 +89,7 @@ func (p *park) run(ctx context.Context, c Compiler, args []string, dir string, m
 	err := cmd.Wait()
 	p.mu.Lock()
 	delete(p.running, cmd.Process.Pid)
+	p.warden.tell(p.running)
 	p.mu.Unlock()
 	if err != nil {
 		return &exitError{err}

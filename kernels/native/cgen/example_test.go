@@ -3,18 +3,33 @@ package cgen_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"math"
 	"math/rand/v2"
-	"testing"
+	"os"
+	"time"
 
+	"tune"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/native/cgen"
-	"tune/kernels/native/nativetest"
+	"tune/search"
 	"tune/space"
 )
 
-// saxpy is a complete family: y = a·x + y. It defines the algorithm, the cases and the reference; cgen and native do the rest.
+// saxpyKernel is a kernel that tune searches, checks, measures and exports: y = a·x + y for arrays of n numbers.
+type saxpyKernel struct{ host *native.Host }
+
+func (saxpyKernel) Info() kernels.Info {
+	return kernels.Info{Name: "saxpy", Doc: "y = a·x + y", Version: "1", Unit: "ns", Rate: space.MetricGFLOPS,
+		Shape: []kernels.Field{{Name: "n", Doc: "numbers of an array", Default: "4096", Min: 1, Max: 1 << 24}}}
+}
+
+func (k saxpyKernel) Problem(s kernels.Shape) (kernels.Problem, error) {
+	return native.Open(k.host, s, newSaxpy, nil)
+}
+
+// saxpy is the family of the kernel at a shape. It defines the algorithm, the cases and the reference; cgen and native do the rest.
 type saxpy struct {
 	n     int
 	arch  string
@@ -22,8 +37,8 @@ type saxpy struct {
 	space *space.Space
 }
 
-func newSaxpy(n int, m native.Machine) (*saxpy, error) {
-	s := &saxpy{n: n, arch: m.Arch, isas: cgen.Select(m, cgen.Generic, cgen.AVX2, cgen.AVX512)}
+func newSaxpy(shape kernels.Shape, m native.Machine) (*saxpy, error) {
+	s := &saxpy{n: shape.Int("n"), arch: m.Arch, isas: cgen.Select(m, cgen.Generic, cgen.AVX2, cgen.AVX512)}
 	names := []string{cgen.Native}
 	for _, isa := range s.isas {
 		names = append(names, isa.Name)
@@ -38,14 +53,9 @@ func newSaxpy(n int, m native.Machine) (*saxpy, error) {
 
 func (s *saxpy) Space() *space.Space { return s.space }
 
-// Presets returns the baseline, and a start with the best instruction set. Their values belong to the space above.
 func (s *saxpy) Presets() []kernels.Preset {
 	plain, _ := s.space.Make(map[string]any{"isa": cgen.Native})
-	vector, _ := s.space.Make(map[string]any{"isa": s.isas[len(s.isas)-1].Name, "unroll": 4})
-	return []kernels.Preset{
-		{Name: "baseline", Doc: "a plain loop", Point: plain},
-		{Name: "vector", Doc: "the widest vectors, four in a turn", Point: vector, Start: true},
-	}
+	return []kernels.Preset{{Name: "baseline", Doc: "a plain loop", Point: plain}}
 }
 
 // Generate writes the C of a point. Its arguments are a, x and y, and its dimension is the length of x and y.
@@ -69,8 +79,7 @@ func (s *saxpy) Generate(p space.Point) (native.Source, error) {
 	}
 	w.Nested("for (; i < dims[0]; i++)", "y[i] += a * x[i];")
 	w.Close()
-	flags := cgen.Flags{Arch: s.arch, Std: "gnu11", Opt: "O3", Contract: cgen.ContractFast, ISA: isa}
-	return native.Source{Lang: "c", Text: w.String(), Flags: flags.List()}, nil
+	return native.Source{Lang: "c", Text: w.String(), Flags: cgen.Flags{Arch: s.arch, Std: "gnu11", Opt: "O3", Contract: cgen.ContractFast, ISA: isa}.List()}, nil
 }
 
 // Cases returns the asked length, and a length shorter than a vector.
@@ -80,16 +89,14 @@ func (s *saxpy) Cases(_ context.Context, _ space.Point, seed uint64) ([]native.C
 
 func newCase(n int, seed uint64) native.Case {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
-	draw := func(n int) (out []float32) {
-		for range n {
-			out = append(out, 2*rng.Float32()-1)
+	a, x, y := make([]float32, 1), make([]float32, n), make([]float32, n)
+	for _, numbers := range [][]float32{a, x, y} {
+		for i := range numbers {
+			numbers[i] = 2*rng.Float32() - 1
 		}
-		return out
 	}
-	a, x, y := draw(1), draw(n), draw(n)
 	return native.Case{
-		Name: fmt.Sprintf("n=%d", n),
-		Dims: []int64{int64(n)},
+		Name: fmt.Sprintf("n=%d", n), Dims: []int64{int64(n)},
 		Buffers: []native.Buffer{
 			{Name: "a", Elem: native.F32, Len: 1, Mode: native.In},
 			{Name: "x", Elem: native.F32, Len: n, Mode: native.In},
@@ -100,8 +107,7 @@ func newCase(n int, seed uint64) native.Case {
 			for i, got := range native.AsFloats(buffers[2]) {
 				product := float64(a[0]) * float64(x[i])
 				want := product + float64(y[i])
-				tolerance := 0x1p-23 * (math.Abs(product) + math.Abs(want)) // the product and the sum are rounded
-				off := math.Abs(float64(got) - want)
+				off, tolerance := math.Abs(float64(got)-want), 0x1p-23*(math.Abs(product)+math.Abs(want)) // two roundings
 				if !(off <= tolerance) {
 					return d, kernels.Reject(space.WrongAnswer, "y[%d] is %v, want %v", i, got, want)
 				}
@@ -117,34 +123,28 @@ func (s *saxpy) Work() native.Work {
 	return native.Work{Ops: 2 * float64(s.n), OpsName: "GFLOP/s", Bytes: 12 * float64(s.n)}
 }
 
-// TestSaxpy compiles the family, runs it and compares it with its reference. It is skipped where there is no C compiler.
-func TestSaxpy(t *testing.T) {
-	s, err := newSaxpy(1000, nativetest.Here(t))
+// tuneSaxpy searches the kernel on the machine of a host, and keeps the run in a directory.
+func tuneSaxpy(host *native.Host, dir string) (*tune.Report, error) {
+	shape, err := kernels.ParseShape(saxpyKernel{}.Info().Shape, "n=10000")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	nativetest.Run(t, s, nativetest.Options{Points: 4})
+	return tune.Run(context.Background(), tune.Options{
+		Kernel: saxpyKernel{host}, Shape: shape, Dir: dir, Seed: 1, Budget: search.Budget{Evaluations: 6}, Final: 2 * time.Second})
 }
 
-// Example prints the C of a point.
+// A family of C becomes a kernel, and the kernel is tuned: the directory has best.kernel.c, and best.json with what was measured.
 func Example() {
-	s, _ := newSaxpy(1000, native.Machine{Arch: "amd64", ISAs: []string{"generic", "avx2"}})
-	p, _ := s.Space().Parse("isa=avx2 unroll=2")
-	src, _ := s.Generate(p)
-	fmt.Print(src.Text)
-	// Output:
-	// #include <stdint.h>
-	// typedef float vec __attribute__((vector_size(32), aligned(4), may_alias));
-	// void tune_kernel(void *const *args, const int64_t *dims)
-	// {
-	// 	const float a = *(const float *)args[0], *x = args[1];
-	// 	float *y = args[2];
-	// 	int64_t i = 0;
-	// 	for (; i + 16 <= dims[0]; i += 16) {
-	// 		*(vec *)(y + i + 0) += a * *(const vec *)(x + i + 0);
-	// 		*(vec *)(y + i + 8) += a * *(const vec *)(x + i + 8);
-	// 	}
-	// 	for (; i < dims[0]; i++)
-	// 		y[i] += a * x[i];
-	// }
+	dir, err := os.MkdirTemp("", "saxpy-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	host := native.NewHost(native.HostOptions{})
+	defer host.Close()
+	report, err := tuneSaxpy(host, dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s, %.2f times as fast as the baseline\n", report.Schedule.Key, report.Schedule.Ratio)
 }

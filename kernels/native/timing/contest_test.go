@@ -52,6 +52,7 @@ type program float64
 func (program) Check(context.Context, uint64) error                     { return nil }
 func (program) Score(context.Context, int) (s kernels.Score, err error) { return s, nil }
 func (program) Artifacts() (files []kernels.Artifact, err error)        { return nil, nil }
+func (program) Abilities() kernels.Abilities                            { return kernels.Abilities{} }
 func (program) Load(io.Reader) (c kernels.Candidate, err error)         { return nil, nil }
 
 func newMachine(n noise, seed uint64) *machine {

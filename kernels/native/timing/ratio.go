@@ -22,21 +22,20 @@ type Ratio struct {
 }
 
 // Pairs compares two candidates that were measured in turns: the i-th cost of one immediately beside the i-th cost of the other,
-// so that whatever slows the machine slows both. The ratio is base over other: above 1 the other is faster. It drops pairs with
-// an implausible cost: one that is not a positive number or is below Slack times its floor (that of base or of other), or whose
-// ratio is eight times off the median.
+// so that whatever slows the machine slows both. The ratio is base over other: above 1 the other is faster; ratios are those of the
+// pairs that count. It drops pairs with an implausible cost: one that is not a positive number or is below Slack times its floor
+// (that of base or of other), or whose ratio is eight times off the median.
 //
 // The estimate and its interval are those of Hodges and Lehmann ("Estimates of location based on rank tests", 1963) for the
 // logarithms of the ratios, the inverse of Wilcoxon's signed-rank test. That test assumes only that, for two equal candidates,
 // each pair could equally well have been the other way round. This holds whatever the machine does if the first side of a pair is
 // drawn at random: slow phases may be so long that neighbouring pairs are alike, and outliers may be large. For equal candidates,
 // a 95 % interval lies above 1 one time in 40, and a 98 % interval one time in 100; the same holds below 1.
-func Pairs(base, other []float64, baseFloor, otherFloor, confidence float64) (Ratio, error) {
-	ratios, err := believed(base, other, baseFloor, otherFloor)
-	if err != nil {
-		return Ratio{}, err
+func Pairs(base, other []float64, baseFloor, otherFloor, confidence float64) (r Ratio, ratios []float64, err error) {
+	if ratios, err = believed(base, other, baseFloor, otherFloor); err != nil {
+		return Ratio{}, nil, err
 	}
-	return estimate(ratios, confidence), nil
+	return estimate(ratios, confidence), ratios, nil
 }
 
 // estimate sums up the ratios of pairs, of which there is one at least.

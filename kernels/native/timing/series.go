@@ -384,16 +384,12 @@ type compared struct {
 func (s *Series) compare(first, second int, confidence float64) (c compared, err error) {
 	var other []float64
 	c.base, other, c.unverified = s.selected(first, second)
-	if c.ratios, err = believed(c.base, other, s.Floors[first], s.Floors[second]); err != nil {
-		return c, err
-	}
-	ratio := estimate(c.ratios, confidence)
+	c.ratio, c.ratios, err = Pairs(c.base, other, s.Floors[first], s.Floors[second], confidence)
 	if s.single[first] || s.single[second] {
 		// A cost that was measured once must not pass for pairs.
-		ratio.Low, ratio.High = ratio.Low/onceOff, ratio.High*onceOff
+		c.ratio.Low, c.ratio.High = c.ratio.Low/onceOff, c.ratio.High*onceOff
 	}
-	c.ratio = ratio
-	return c, nil
+	return c, err
 }
 
 // Final sums up. A cost is the baseline's cost in the turns of the pairs, over the ratio of these pairs, so that the three

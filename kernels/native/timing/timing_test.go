@@ -175,7 +175,7 @@ func TestPairs(t *testing.T) {
 			return base, other
 		}
 		base, other := draw(1.03)
-		got, err := Pairs(base, other, 0, 0, Confidence)
+		got, _, err := Pairs(base, other, 0, 0, Confidence)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestPairs(t *testing.T) {
 			distinct++
 		}
 		base, other = draw(1)
-		if got, err = Pairs(base, other, 0, 0, Confidence); err != nil {
+		if got, _, err = Pairs(base, other, 0, 0, Confidence); err != nil {
 			t.Fatal(err)
 		}
 		if !got.Indistinct() {
@@ -212,25 +212,25 @@ func TestPairsEdges(t *testing.T) {
 		}
 		return s
 	}
-	if _, err := Pairs(ones(2), ones(3), 0, 0, Confidence); err == nil {
+	if _, _, err := Pairs(ones(2), ones(3), 0, 0, Confidence); err == nil {
 		t.Error("lists of different length were paired")
 	}
-	if _, err := Pairs(nil, nil, 0, 0, Confidence); err == nil {
+	if _, _, err := Pairs(nil, nil, 0, 0, Confidence); err == nil {
 		t.Error("nothing was compared")
 	}
-	got, err := Pairs(ones(6), ones(6), 0, 0, kernels.Confirmed)
+	got, _, err := Pairs(ones(6), ones(6), 0, 0, kernels.Confirmed)
 	if err != nil || got.Value != 1 || got.Low != 0 || got.High != 0 || !got.Indistinct() || !got.TooFew() {
 		t.Errorf("six pairs gave %+v, %v: want no interval", got, err)
 	}
-	if got, err = Pairs(ones(7), ones(7), 0, 0, kernels.Confirmed); err != nil || got.Low != 1 || got.High != 1 {
+	if got, _, err = Pairs(ones(7), ones(7), 0, 0, kernels.Confirmed); err != nil || got.Low != 1 || got.High != 1 {
 		t.Errorf("seven pairs gave %+v, %v: want an interval", got, err)
 	}
 	wild := append(ones(9), 1e-9, 1, math.NaN())
 	beside := append(ones(9), 1, 1e-9, 1)
-	if got, err = Pairs(wild, beside, 0, 0, Confidence); err != nil || got.Pairs != 9 || got.Value != 1 {
+	if got, _, err = Pairs(wild, beside, 0, 0, Confidence); err != nil || got.Pairs != 9 || got.Value != 1 {
 		t.Errorf("wild samples gave %+v, %v", got, err)
 	}
-	if got, err = Pairs([]float64{1, 1, 1}, []float64{1, 1, 0.5}, 0, 0.9, Confidence); err != nil || got.Pairs != 2 {
+	if got, _, err = Pairs([]float64{1, 1, 1}, []float64{1, 1, 0.5}, 0, 0.9, Confidence); err != nil || got.Pairs != 2 {
 		t.Errorf("a sample below the roof gave %+v, %v", got, err)
 	}
 }

@@ -39,6 +39,10 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	if w.options.Harness == "" {
 		return Timing{}, errors.New("the worker cannot time: Options.Harness is not set")
 	}
+	if work := w.running.rested(); t.Threads <= 1 && work > restLimit {
+		w.stop()
+		return Timing{}, kernels.Reject(space.Invalid, "works between its calls, when other candidates are measured (%.3g s of CPU time): start no thread that goes on after a call", work.Seconds())
+	}
 	// On a shared machine, what takes little CPU time may take long.
 	wall, cpu := 2*t.Limit+patience, t.Limit*time.Duration(max(t.Threads, 1))
 	if t.Limit == 0 {
@@ -77,7 +81,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 		if r, err = w.ask(ctx, request{Result: true}, nil, wall, cpu); err != nil {
 			return Timing{}, err
 		}
-		if used.process.Seconds() > r.Spent*(1+clockShare)+threadsSlack {
+		if alone := t.Threads <= 1 && used.beside() > helpLimit(r.Spent); alone || used.process.Seconds() > r.Spent*(1+clockShare)+threadsSlack {
 			used.ours = w.running.ours()
 		}
 		if w.memory != nil {
@@ -170,6 +174,8 @@ func (w *Worker) evidence(list []evidenceOf, samples int) ([]Evidence, error) {
 type usage struct {
 	wall    time.Duration
 	process time.Duration // CPU time of all threads
+	again   time.Duration // the same, read after the times of the threads
+	least   time.Duration // of a difference: what all threads used at least while their own times were counted
 	threads map[int]time.Duration
 	caller  int
 	waits   int           // how often the caller gave its core away because it had to wait
@@ -194,6 +200,7 @@ func (n *instance) look() usage {
 	u := usage{process: n.cpuTime(), caller: n.thread, waits: threadWaits(n.pid, n.thread)}
 	u.threads, u.queued = threadTimes(n.pid, n.thread)
 	u.wall = time.Since(processStart)
+	u.again = n.cpuTime()
 	return u
 }
 
@@ -203,12 +210,33 @@ var processStart = time.Now()
 // since returns the usage since an earlier look.
 func (u usage) since(before usage) usage {
 	out := usage{wall: u.wall - before.wall, process: u.process - before.process, threads: map[int]time.Duration{}, caller: u.caller}
+	out.least = u.process - before.again
 	out.waits, out.queued = u.waits-before.waits, u.queued-before.queued
 	for id, t := range u.threads {
 		out.threads[id] = t - before.threads[id]
 	}
 	return out
 }
+
+// beside returns how much CPU time threads used at least beside the caller and the worker's own, also threads that have ended; 0 where the
+// system does not tell the times of threads.
+func (u usage) beside() float64 {
+	caller, known := u.threads[u.caller]
+	if !known {
+		return 0
+	}
+	rest := u.least - caller
+	for _, id := range u.ours {
+		if id != u.caller {
+			rest -= u.threads[id]
+		}
+	}
+	return rest.Seconds()
+}
+
+// helpLimit is how many seconds of CPU time the threads of a serial candidate may use in a request in which the caller uses spent: next to
+// none, because the fastest samples count, and one of ten is soon helped.
+func helpLimit(spent float64) float64 { return helpShare*spent + helpSlack }
 
 // threadTimes returns the CPU time of each thread of a process, as far as the system tells, and how long one of them was ready to run while
 // others had its core.
@@ -254,6 +282,9 @@ const (
 	clockShare   = 0.05
 	clockSlack   = 0.003 // seconds
 	threadsSlack = 0.002
+	// The threads of a serial candidate may use this much; see helpLimit.
+	helpShare = 0.005
+	helpSlack = 0.00005
 	// The worker's own threads, which do not count for the candidate, may use this much in addition.
 	oursShare = 0.05
 	oursSlack = 0.006
@@ -299,14 +330,16 @@ func (u usage) doubt(r reply, t TimeRequest, rate func(Clock) float64) error {
 			ours += u.threads[id]
 		}
 	}
+	if help := u.beside(); threads == 1 && len(u.ours) > 0 && help > helpLimit(mine) {
+		return u.undeclared()
+	}
 	others := process - ours.Seconds()
 	process -= min(ours.Seconds(), oursShare*mine+oursSlack)
 	if threads == 1 && process > mine*(1+clockShare)+threadsSlack {
 		if others <= mine*(1+clockShare)+threadsSlack {
 			return implausible("the worker's own threads used %.3f s of CPU time beside %.3f s of its thread: it works in them, or the machine is too busy to measure it", ours.Seconds(), mine)
 		}
-		n := u.working()
-		return kernels.Reject(space.WrongAnswer, "uses %d threads, the file says 1: say threads: %d, or start none", n, n)
+		return u.undeclared()
 	}
 	if threads > 1 && process > float64(threads)*r.Spent*(1+clockShare)+clockSlack*float64(threads) {
 		return kernels.Reject(space.WrongAnswer, "used %.3f s of CPU time in %.3f s: more than the %d threads that the file says can", process, r.Spent, threads)
@@ -391,6 +424,12 @@ func clockOf(c Clock) time.Duration {
 		return time.Since(processStart)
 	}
 	return time.Duration(now.Nano())
+}
+
+// undeclared is the rejection of a serial candidate that used other threads.
+func (u usage) undeclared() error {
+	n := u.working()
+	return kernels.Reject(space.WrongAnswer, "uses %d threads, the file says 1: say threads: %d, or start none", n, n)
 }
 
 // working returns how many threads did a significant share of the work, at least two: those that have ended are not seen.

@@ -725,6 +725,15 @@ func TestDoubt(t *testing.T) {
 		{"a helper beside too much of the worker's own", func(u *usage, _ *reply, _ *TimeRequest) {
 			u.process, u.threads[2], u.threads[3], u.ours = 190*ms, 60*ms, 30*ms, []int{2}
 		}, "uses 2 threads"},
+		{"a thread that helps a little", func(u *usage, _ *reply, _ *TimeRequest) {
+			u.process, u.least, u.threads[2], u.threads[3], u.ours = 102*ms, 102*ms, ms, ms, []int{2}
+		}, "uses 2 threads"},
+		{"one that helped a little and has ended", func(u *usage, _ *reply, _ *TimeRequest) {
+			u.process, u.least, u.threads[2], u.ours = 102*ms, 102*ms, ms, []int{2}
+		}, "uses 2 threads"},
+		{"nothing but the worker's own", func(u *usage, _ *reply, _ *TimeRequest) {
+			u.process, u.least, u.threads[2], u.ours = 102*ms, 102*ms, 2*ms, []int{2}
+		}, ""},
 		{"by the wall", func(_ *usage, r *reply, t *TimeRequest) { t.Clock, r.Spent = Wall, 0.12 }, ""},
 		{"by the wall, with a helper", func(u *usage, r *reply, t *TimeRequest) { t.Clock, r.Spent, u.process = Wall, 0.12, 150*ms }, "uses 2 threads"},
 		{"a wall that stands", func(u *usage, r *reply, t *TimeRequest) {

@@ -62,6 +62,7 @@ type instance struct {
 	others    bool     // whether another object was loaded too
 	outlook   outlook  // before the candidate was loaded
 	thread    int      // that the candidate is called on; 0 where none is loaded
+	rest      rest     // what it does while nothing is asked of it
 	missed    int      // consecutive polls that did not find the thread
 	halted    int      // consecutive polls that found it stopped
 	memory    *memory  // that it has mapped
@@ -310,7 +311,7 @@ func (w *Worker) load(ctx context.Context, so string) (sharing bool, err error) 
 	n.candidate = true
 	n.others = n.others || n.ran != "" && n.ran != so
 	n.ran, w.shared = so, n.others
-	n.current = false // another candidate may have harmed the mapping
+	n.current, n.rest = false, rest{} // another candidate may have harmed the mapping
 	r, err := w.receive(ctx, n.seq, w.limits.Wall, w.limits.CPU)
 	if err != nil {
 		return false, err
@@ -449,6 +450,7 @@ func (w *Worker) ask(ctx context.Context, q request, file *os.File, wall, cpu ti
 		return reply{}, err
 	}
 	n := w.running
+	n.rest.end(n.cpuTime(), time.Now())
 	n.seq++
 	q.Seq = n.seq
 	text, err := json.Marshal(q)
@@ -490,6 +492,7 @@ func (w *Worker) receive(ctx context.Context, seq uint64, wall, cpu time.Duratio
 			if r.Error != "" {
 				return reply{}, w.fail(space.Crashed, "could not go on: %s", r.Error)
 			}
+			n.rest.begin(n.cpuTime(), time.Now())
 			return r, nil
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {

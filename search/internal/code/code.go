@@ -136,14 +136,29 @@ func step(rng *rand.Rand, v, n int, ordered bool, reach float64) int {
 	if !ordered {
 		return other(rng, v, n)
 	}
-	step := int(math.Exp(rng.Float64() * reach))
-	if rng.IntN(2) == 0 {
+	length, down := draw(rng)
+	step := stepOf(length * reach)
+	if down {
 		step = -step
 	}
 	if w := v + step; w < 0 || w >= n {
 		step = -step
 	}
 	return max(0, min(v+step, n-1))
+}
+
+// draw draws the length of a step, as a part of the reach, and whether it goes down.
+func draw(rng *rand.Rand) (length float64, down bool) { return rng.Float64(), rng.IntN(2) == 0 }
+
+// shortest is a little less than the logarithm of 2: a step whose length has a smaller logarithm is one of 1.
+const shortest = 0.693
+
+// stepOf returns the step whose length has a logarithm.
+func stepOf(log float64) int {
+	if log < shortest { // as most are
+		return 1
+	}
+	return int(math.Exp(log))
 }
 
 // other returns any ordinal other than v of a domain of n, which is at least two.
@@ -184,6 +199,28 @@ func (c *Code) KickAmong(ords, some []int, count int) {
 		}
 	}
 	c.kick(ords, c.at, count)
+}
+
+// KickSome is KickAmong where all of these parameters have a value and several to choose from. It returns those that it has changed, until
+// the next call.
+func (c *Code) KickSome(ords, some []int, count int) []int {
+	c.at = append(c.at[:0], some...)
+	c.kick(ords, c.at, count)
+	return c.at[:min(count, len(c.at))]
+}
+
+// KickOne returns the parameter that KickSome would change, where it changes one, and the ordinal that it would give it. The ordinal is -1 where
+// from has none for this parameter.
+func (c *Code) KickOne(ords, some, from []int) (i, ord int) {
+	i = some[c.rng.IntN(len(some))]
+	if n := c.Sizes[i]; from[i] >= 0 {
+		return i, step(c.rng, ords[i], n, c.Ordered[i], c.reach[i])
+	} else if c.Ordered[i] {
+		draw(c.rng)
+	} else {
+		c.rng.IntN(n - 1)
+	}
+	return i, -1
 }
 
 func (c *Code) kick(ords, at []int, count int) {

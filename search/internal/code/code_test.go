@@ -22,6 +22,35 @@ func conditional(t interface{ Fatal(...any) }) *space.Space {
 	return s
 }
 
+// KickOne does what KickSome does with one parameter, and draws the same random numbers.
+func TestKickOne(t *testing.T) {
+	in := conditional(t)
+	some, one := code.New(in, 1, rand.New(rand.NewPCG(1, 2)), nil, nil), code.New(in, 1, rand.New(rand.NewPCG(1, 2)), nil, nil)
+	free := []int{0, 1, 2, 3, 4, 5}
+	active, inactive := 0, 0
+	for range 2000 {
+		values, from := []int{3, 2, 1, 0, 2, 1}, []int{3, 2, 1, 0, -1, 1}
+		ords := slices.Clone(values)
+		changed := some.KickSome(ords, free, 1)
+		i, ord := one.KickOne(values, free, from)
+		if len(changed) != 1 || changed[0] != i {
+			t.Fatalf("KickOne takes parameter %d, and KickSome %v", i, changed)
+		}
+		if from[i] < 0 {
+			ords[i] = -1
+			inactive++
+		} else {
+			active++
+		}
+		if ord != ords[i] {
+			t.Fatalf("KickOne makes parameter %d %d, and KickSome %d", i, ord, ords[i])
+		}
+	}
+	if active < 1000 || inactive < 200 {
+		t.Errorf("%d active and %d inactive parameters", active, inactive)
+	}
+}
+
 func TestOrdered(t *testing.T) {
 	for _, c := range []struct {
 		p    space.Parameter
