@@ -615,7 +615,8 @@ func TestCompare(t *testing.T) {
 			t.Fatalf("finalist %d is best", final.Best)
 		}
 		for _, i := range []int{0, 1, 3} {
-			if c[i].Err != nil || !(c[i].Low <= c[i].Ratio && c[i].Ratio <= c[i].High) || c[i].Cost <= 0 || c[i].Baseline <= 0 {
+			within := c[i].Low <= c[i].Ratio && c[i].Ratio <= c[i].High
+			if c[i].Err != nil || !within && !c[i].TooFew || c[i].Cost <= 0 || c[i].Baseline <= 0 {
 				t.Errorf("finalist %d has %+v", i, c[i])
 			}
 		}

@@ -388,8 +388,8 @@ func besides(r reply, t TimeRequest, rate float64) float64 {
 	return took
 }
 
-// copied is how much memoryRate copies, in bytes, and copies how often. The rate of a worker may be lower by the factor copyShare,
-// because it also compares, and pages are new to it.
+// copied is how much memoryRate copies, in bytes, and copies how often. The rate of a worker may be lower than that of memory by the factor
+// copyShare, because it also compares, and some of its pages are new to it.
 const (
 	copied    = 32 << 20
 	copies    = 2
@@ -397,24 +397,37 @@ const (
 )
 
 // memoryRate measures at how many bytes per second a worker reads and changes memory at least, while others use the memory of the
-// machine. It copies in this process, which no candidate reaches, and asks the same clock as the worker.
+// machine. It copies in this process, which no candidate reaches, and asks the same clock as the worker. It also copies to new pages of the
+// kind that a worker shares with tune: on some virtual machines a new page takes far longer than its content.
 func memoryRate(c Clock) float64 {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	from, least := make([]byte, copied), math.Inf(1)
+	from, rate := make([]byte, copied), slowest
 	for i := 0; i < copied; i += 64 {
 		from[i] = byte(i)
 	}
 	for range copies {
-		began := clockOf(c)
-		to := make([]byte, copied)
-		copy(to, from)
-		if took := clockOf(c) - began; took > 0 {
-			least = min(least, copied/took.Seconds())
+		rate = min(rate, copyRate(c, make([]byte, copied), from)/copyShare)
+		to, err := unix.Mmap(-1, 0, copied, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
+		if err != nil {
+			continue
 		}
-		runtime.KeepAlive(to)
+		rate = min(rate, copyRate(c, to, from))
+		_ = unix.Munmap(to)
 	}
-	return min(least/copyShare, slowest)
+	return rate
+}
+
+// copyRate returns at how many bytes per second a copy went.
+func copyRate(c Clock, to, from []byte) float64 {
+	began := clockOf(c)
+	copy(to, from)
+	took := clockOf(c) - began
+	runtime.KeepAlive(to)
+	if took <= 0 {
+		return math.Inf(1)
+	}
+	return float64(len(from)) / took.Seconds()
 }
 
 // clockOf reads the clock of a thread, or of the wall.
