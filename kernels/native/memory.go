@@ -43,10 +43,11 @@ func Needs(buffers []Buffer, kept int64, cold bool, finalists int) int64 {
 	}
 	copies := warmPlaces(int(shared), cpu.L2())
 	if cold {
-		copies = coldCopies(int(shared))
+		copies = coldCopies(int(shared), len(buffers))
 	}
+	each := 2*shared + int64(copies*copyBytes(int(shared), len(buffers)))
 	// A worker that times holds the buffers, the evidence of calls, and the copies.
-	return 2*kept + fewVariants*(read+kept) + int64(cpu.Cores())*shared + int64(finalists+2)*(2+int64(copies))*shared
+	return 2*kept + fewVariants*(read+kept) + int64(cpu.Cores())*shared + int64(finalists+2)*each
 }
 
 // manyFinalists is more than any caller compares.

@@ -44,7 +44,7 @@ func TestFinalistsIn(t *testing.T) {
 	if !ok {
 		t.Skip("this system does not say how much memory it has")
 	}
-	if n, err := finalistsIn([]Buffer{{Elem: F32, Len: 1000, Mode: Out}}, 0, true); n != manyFinalists || err != nil {
+	if n, err := finalistsIn([]Buffer{{Elem: F32, Len: 1000, Mode: Out}}, 0, false); n != manyFinalists || err != nil {
 		t.Errorf("%d finalists of a small shape, %v", n, err)
 	}
 	// So large that three finalists have room.

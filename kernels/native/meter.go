@@ -23,6 +23,7 @@ type meter struct {
 	threads  int // decides the clock: with one thread it is the CPU time of that thread
 	uses     int // threads that a call uses
 	bytes    int // of the buffers
+	buffers  int // how many
 	inputs   int // of the buffers that are read
 	inPlace  bool
 	large    bool          // whether a call is so large that fewer than leastAfresh of them can be kept as evidence; see verifyKnown
@@ -96,6 +97,7 @@ func (c *candidate) newMeter(ctx context.Context, w runner, how metering) (*mete
 	}
 	m.c, m.dims, m.threads, m.uses, m.variants = c, one.Dims, c.threads(), c.threads(), v
 	m.floor, m.wall, m.cold = p.work.MinSeconds, p.limits.Wall, p.work.Cold
+	m.buffers = len(one.Buffers)
 	kept := 0 // bytes of a call that is kept
 	for _, b := range one.Buffers {
 		m.bytes += b.Bytes()
@@ -158,12 +160,18 @@ func (m *meter) calibrate(ctx context.Context) error {
 }
 
 // coldCopies returns how many copies of the buffers it takes to evict a copy completely from the last-level cache before its next
-// turn.
-func coldCopies(bytes int) int {
+// turn, where they fit into 1 GiB of memory. Very small buffers may stay in a large last-level cache.
+func coldCopies(bytes, buffers int) int {
 	const most = 1 << 30 // bytes
 	total := 1 + bytes
 	copies := (2*max(cpu.L2(), cpu.L3()) + total - 1) / total
-	return max(min(copies+1, most/total), 1)
+	return max(min(copies+1, most/copyBytes(total, buffers)), 1)
+}
+
+// copyBytes returns how much memory a copy of the buffers takes at most: a worker begins each at a new page, and shifts it by up to a page.
+func copyBytes(bytes, buffers int) int {
+	const page = 4096
+	return bytes + 2*page*buffers
 }
 
 // warmPlaces returns the number of places in memory that samples use in turn. Buffers that fit the second-level cache get so many
@@ -221,7 +229,7 @@ func (m *meter) request(n int, clock worker.Clock) worker.TimeRequest {
 	l2, outer := cpu.L2(), max(cpu.L2(), cpu.L3())
 	switch {
 	case m.cold:
-		t.Cold, t.Copies = true, coldCopies(m.bytes)
+		t.Cold, t.Copies = true, coldCopies(m.bytes, m.buffers)
 	case m.inPlace, m.apart:
 		// Each call of a stretch needs a copy with its input, and all copies are to stay in the second-level cache.
 		t.Copies = max(1, min(t.Window, mostCopies, l2/2/max(m.bytes, 1)))
@@ -232,10 +240,14 @@ func (m *meter) request(n int, clock worker.Clock) worker.TimeRequest {
 		t.Touch = m.bytes <= outer
 		t.Sparse = m.bytes > l2 && !m.long() && !m.apart
 	}
-	// Each copy is called once to warm up, unless that would take longer than a sample and add nothing. Changing the content of
-	// the buffers takes less time than reading and writing them at the rate of a slow memory.
+	// Each copy is called once to warm up, unless that would take longer than a sample and add nothing; of copies that are to stay cold, one
+	// is called. Changing the content of the buffers takes less time than reading and writing them at the rate of a slow memory.
 	const slowMemory = 1e9
-	expect := timing.Seconds(m.perCall*float64(n*m.calls+t.Copies) + float64(n*(m.calls/t.Window+2)*m.inputs+t.Copies*t.Places*m.bytes)/slowMemory)
+	warmUps := t.Copies
+	if m.cold {
+		warmUps = 1
+	}
+	expect := timing.Seconds(m.perCall*float64(n*m.calls+warmUps) + float64(n*(m.calls/t.Window+2)*m.inputs+t.Copies*t.Places*m.bytes)/slowMemory)
 	t.Limit = 20*expect + m.wall
 	return t
 }

@@ -400,7 +400,7 @@ func TestApartRequest(t *testing.T) {
 		for _, perCall := range []float64{0, 1e-9, 1e-6, 1e-3, 1} {
 			for kind := range 6 {
 				m := newFakeMeter(&fake{seconds: perCall}, 0)
-				m.apart, m.bytes, m.perCall = true, bytes, perCall
+				m.apart, m.bytes, m.buffers, m.perCall = true, bytes, 3, perCall
 				m.inPlace, m.cold = kind%3 == 1, kind%3 == 2
 				if kind >= 3 {
 					m.threads, m.uses = 2, 2
@@ -858,13 +858,17 @@ type counted struct {
 func (c *counted) Close() error { *c.closed++; return nil }
 
 func TestColdCopies(t *testing.T) {
-	small := coldCopies(4 << 10)
-	large := coldCopies(1 << 30)
+	small := coldCopies(4<<10, 1)
+	large := coldCopies(1<<30, 1)
 	if small < 2 || large != 1 {
 		t.Errorf("%d copies of 4 KiB, %d of 1 GiB", small, large)
 	}
 	if total := small * 4096; total > 1<<30+4096 {
 		t.Errorf("%d bytes of copies", total)
+	}
+	// Buffers of a few bytes take whole pages.
+	if tiny := coldCopies(64, 3); tiny < 2 || tiny*3*4096 > 1<<30 {
+		t.Errorf("%d copies of three buffers of 64 bytes in all", tiny)
 	}
 }
 

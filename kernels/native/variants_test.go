@@ -106,7 +106,7 @@ func TestRequest(t *testing.T) {
 		{"and long", 0.1, large, false, false, worker.TimeRequest{Window: 1, Copies: 1}},
 		{"in place", 1.01e-6, 4 << 10, true, false, worker.TimeRequest{Window: 10, Copies: 10, Touch: true}},
 		{"in place and by itself", 1e-4, small, true, false, worker.TimeRequest{Window: 1, Copies: 1, Touch: true}},
-		{"cold", 1e-4, small, false, true, worker.TimeRequest{Window: 1, Copies: coldCopies(small), Cold: true}},
+		{"cold", 1e-4, small, false, true, worker.TimeRequest{Window: 1, Copies: coldCopies(small, 0), Cold: true}},
 	} {
 		m := newFakeMeter(&fake{seconds: c.seconds}, 0)
 		m.bytes, m.inputs, m.inPlace, m.cold = c.bytes, c.bytes/2, c.inPlace, c.cold
