@@ -152,7 +152,8 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 		}
 	}
 	if fill.Own {
-		if !slices.Contains(b.Symbols, b.Call.Function) {
+		outer, _, _ := strings.Cut(b.Call.Function, "::") // a name space has the prefix, and not the function in it
+		if !slices.Contains(b.Symbols, outer) {
 			fill.Callee = b.Call.Function // static, so that it keeps its name
 		} else {
 			fill.Callee = name + "_" + b.Call.Function

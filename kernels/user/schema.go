@@ -167,13 +167,13 @@ const toleranceSchema = `{"oneOf": [{"const": "exact"}, TOLERANCE]}`
 var workObject = &object{"metric", []field{
 	{name: "operations", doc: "operations of one call, an expression over the shape: reported as GFLOP/s", form: formExpr},
 	{name: "bytes", doc: "bytes that one call reads and writes, an expression over the shape: reported as GB/s", form: formExpr},
-	{name: "cold", doc: "true: time calls with the buffers out of the caches", form: formTruth},
+	{name: "cold", doc: "true: time calls with the buffers out of the caches, as far as copies of 1 GiB in all suffice for that", form: formTruth},
 }}
 
 var sourceLimits = &object{"limits", []field{
-	{name: "compile", doc: "time for one compilation, with a unit", form: formDuration},
-	{name: "call", doc: "time for one call, with a unit. A call that takes more than a second and ten times as long as the best is ended anyway", form: formDuration},
-	{name: "memory", doc: "address space, with a unit: 4GiB", form: formSize},
+	{name: "compile", doc: "time for one compilation, with a unit; 1m by default", form: formDuration},
+	{name: "call", doc: "time for one call, with a unit; by default 10s, or more where metric states much work. A call that takes more than a second and ten times as long as the best is ended anyway", form: formDuration},
+	{name: "memory", doc: "address space beyond the buffers, with a unit; 4GiB by default", form: formSize},
 }}
 
 var commandObject = &object{"command", []field{

@@ -225,9 +225,15 @@ func command(lang, compiler string, flags, libraries []string, source, object st
 	return append(line, "-lm")
 }
 
-// ObjectCommand returns the command line that makes an object to be linked into a program.
+// ObjectCommand returns the command line that makes an object to be linked into a program. It lacks a flag for the linker that matters only to
+// the shared objects that tune loads.
 func ObjectCommand(compiler string, flags []string, source, object string) []string {
-	line := append([]string{compiler}, flags...)
+	line := []string{compiler}
+	for _, f := range flags {
+		if f != "-Wl,-Bsymbolic" {
+			line = append(line, f)
+		}
+	}
 	return append(line, "-c", "-o", object, source)
 }
 
