@@ -292,7 +292,7 @@ func (s *sourceSpec) call(p space.Point) *native.Call {
 		if a.mode == native.In {
 			constant = "const "
 		}
-		out.Arguments = append(out.Arguments, native.Argument{Name: a.name, Type: constant + a.ctype.c + " *", About: plain.Count(b.Len, "element") + ", " + b.Mode.String()})
+		out.Arguments = append(out.Arguments, native.Argument{Name: a.name, Type: constant + a.ctype.c + " *", About: plain.Count(b.Len, "element") + ", " + b.Mode.String() + ", aligned to 64 bytes when measured"})
 	}
 	return out
 }
