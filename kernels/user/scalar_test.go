@@ -33,7 +33,8 @@ func TestCallArguments(t *testing.T) {
 		got = append(got, a.Name+": "+a.About)
 	}
 	want := []string{
-		"x: 16 elements, in", "y: 16 elements, out", "z: 1 element, inout", "n: int, the constant n of the shape, tuned with 16",
+		"x: 16 elements, in, aligned to 64 bytes when measured", "y: 16 elements, out, aligned to 64 bytes when measured",
+		"z: 1 element, inout, aligned to 64 bytes when measured", "n: int, the constant n of the shape, tuned with 16",
 		"t: long, the parameter T, which has to be 2 (tried: 1 to 2)", "way: int, the parameter WAY, which has to be 3 (tried: 7, 3)",
 		"half: double, n / 2 + T, tuned with 10", "k: float, always 0.5",
 	}
