@@ -34,7 +34,7 @@ kernel holds. With several kernels, that is true of all of them together. Exact 
 and without --slack any higher cost is slower.
 
 Each variant of a library is measured at the shape that it was tuned at: beside the baseline of its kernel, and beside the other variant
-that came nearest to it there.
+that came nearest to it there. Both ratios were recorded when the library was made, and are guarded in the same way.
 
 With --against OTHER, another schedule or run directory of the same kernel and shape, each is measured in turns with that instead. OTHER
 is built from its own copy, whatever --config says.
