@@ -128,26 +128,26 @@ func (b *bout) against() string {
 	return b.rival.Name
 }
 
-// hold builds and checks both sides, and measures them. What is wrong with the variant is its standing, and what is wrong with the other
-// side an error.
+// hold builds and checks both sides, and measures them. What is wrong with the variant is its standing, and what is wrong with the baseline
+// an error.
 func (b *bout) hold(ctx context.Context, g *schedule.Guarded, o schedule.GuardOptions) error {
 	p, guarded, err := b.contender(b.variant)
 	if err != nil {
 		return err
 	}
 	if err := kernels.Verify(ctx, guarded, o.Seeds); err != nil {
-		return broken(g, err)
+		return b.fault(g, err)
 	}
 	base, err := b.base(ctx, p)
 	if err == nil {
 		err = kernels.Verify(ctx, base, o.Seeds[:1])
 	}
 	if err != nil {
-		return &schedule.SideError{Which: schedule.BaseSide, Name: g.Against, Wrong: true, Err: err}
+		return b.fault(g, &schedule.SideError{Which: schedule.BaseSide, Name: g.Against, Wrong: true, Err: err})
 	}
 	g.Checked = p.Traits().Checking.Words(len(o.Seeds))
 	if err := g.Measure(ctx, p.Traits().Compare, base, guarded, o); err != nil {
-		return broken(g, err)
+		return b.fault(g, err)
 	}
 	return nil
 }
@@ -161,12 +161,18 @@ func (b *bout) base(ctx context.Context, p *native.Problem) (kernels.Candidate, 
 	return p.Build(ctx, p.Presets()[0].Point)
 }
 
-// broken makes a fault of the variant its standing, and passes on other errors.
-func broken(g *schedule.Guarded, err error) error {
+// fault makes a fault of the variant its standing, and passes on other errors. Where the rival is at fault, which has a standing of its own, it
+// cannot tell.
+func (b *bout) fault(g *schedule.Guarded, err error) error {
 	side, sided := errors.AsType[*schedule.SideError](err)
-	if kernels.AsRejection(err) == nil || sided && side.Which == schedule.BaseSide {
+	ofBase := sided && side.Which == schedule.BaseSide
+	switch {
+	case kernels.AsRejection(err) == nil || ofBase && b.rival == nil:
 		return err
+	case ofBase:
+		g.Standing, g.Err = schedule.CannotTell, err
+	default:
+		g.Standing, g.Err = schedule.Broken, err
 	}
-	g.Standing, g.Err = schedule.Broken, err
 	return nil
 }

@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -26,6 +27,7 @@ import (
 	"tune/kernels/rowwise"
 	"tune/kernels/treehash"
 	"tune/kernels/user"
+	"tune/results/schedule"
 	"tune/results/session"
 	"tune/space"
 )
@@ -519,6 +521,30 @@ func TestGuarded(t *testing.T) {
 		r, err := s.report(1)
 		if want := (ReportRatio{4, c.low, c.high, 9, c.unverified}); err != nil || len(r.Variants) != 2 || r.Variants[0].Baseline == nil || *r.Variants[0].Baseline != want || r.Variants[1].Baseline != nil {
 			t.Errorf("%s: the report says %+v: %v", name, r.Variants, err)
+		}
+	}
+}
+
+// TestGuardFaults: a variant that is wrong is broken, of one whose rival is wrong the guard cannot tell, and a wrong baseline is an error.
+func TestGuardFaults(t *testing.T) {
+	wrong := kernels.Reject(space.WrongAnswer, "bad")
+	of := func(which string) error { return &schedule.SideError{Which: which, Name: "m100", Wrong: true, Err: wrong} }
+	for name, c := range map[string]struct {
+		rival *variant
+		err   error
+		want  schedule.GuardStanding
+		words string
+	}{
+		"itself":          {nil, wrong, schedule.Broken, "broken: it is wrong: wrong answer: bad"},
+		"in timed calls":  {&variant{}, of("what is guarded"), schedule.Broken, "broken: it is wrong: wrong answer: bad"},
+		"its rival":       {&variant{}, of(schedule.BaseSide), schedule.CannotTell, "cannot tell: what it is compared with, m100, is wrong: wrong answer: bad"},
+		"the baseline":    {nil, of(schedule.BaseSide), "", ""},
+		"an error of tune": {&variant{}, errors.New("no compiler"), "", ""},
+	} {
+		g := &schedule.Guarded{}
+		err := (&bout{rival: c.rival}).fault(g, c.err)
+		if (err != nil) != (c.want == "") || g.Standing != c.want || c.want != "" && g.Words() != c.words {
+			t.Errorf("%s: %v, %+v", name, err, g)
 		}
 	}
 }
