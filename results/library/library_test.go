@@ -528,17 +528,19 @@ func TestGuarded(t *testing.T) {
 // TestGuardFaults: a variant that is wrong is broken, of one whose rival is wrong the guard cannot tell, and a wrong baseline is an error.
 func TestGuardFaults(t *testing.T) {
 	wrong := kernels.Reject(space.WrongAnswer, "bad")
-	of := func(which string) error { return &schedule.SideError{Which: which, Name: "m100", Wrong: true, Err: wrong} }
+	of := func(which string) error {
+		return &schedule.SideError{Which: which, Name: "m100", Wrong: true, Err: wrong}
+	}
 	for name, c := range map[string]struct {
 		rival *variant
 		err   error
 		want  schedule.GuardStanding
 		words string
 	}{
-		"itself":          {nil, wrong, schedule.Broken, "broken: it is wrong: wrong answer: bad"},
-		"in timed calls":  {&variant{}, of("what is guarded"), schedule.Broken, "broken: it is wrong: wrong answer: bad"},
-		"its rival":       {&variant{}, of(schedule.BaseSide), schedule.CannotTell, "cannot tell: what it is compared with, m100, is wrong: wrong answer: bad"},
-		"the baseline":    {nil, of(schedule.BaseSide), "", ""},
+		"itself":           {nil, wrong, schedule.Broken, "broken: it is wrong: wrong answer: bad"},
+		"in timed calls":   {&variant{}, of("what is guarded"), schedule.Broken, "broken: it is wrong: wrong answer: bad"},
+		"its rival":        {&variant{}, of(schedule.BaseSide), schedule.CannotTell, "cannot tell: what it is compared with, m100, is wrong: wrong answer: bad"},
+		"the baseline":     {nil, of(schedule.BaseSide), "", ""},
 		"an error of tune": {&variant{}, errors.New("no compiler"), "", ""},
 	} {
 		g := &schedule.Guarded{}
