@@ -238,6 +238,7 @@ func TestProblems(t *testing.T) {
 	create(t, at("empty"), settings(), nil)
 	create(t, at("one"), settings(), outcomes(1))
 	create(t, at("failures"), settings(), failed)
+	create(t, at("failure"), settings(), failed[:1])
 	create(t, at("damaged"), settings(), outcomes(144))
 	create(t, at("no settings"), settings(), outcomes(24))
 	create(t, at("schedule"), settings(), outcomes(24))
@@ -276,6 +277,7 @@ func TestProblems(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"empty": "there is no outcome yet", "one": "there is one outcome", "failures": "no candidate was right: all 144 outcomes failed",
+		"failure": "no candidate was right: the one outcome failed",
 		"damaged": "this run is damaged", "no settings": "this run is damaged", "garbage": "no outcome can be shown", "cut": "the end of the journal is lost: it has 10 outcomes, and best.json was made after 144 evaluations", "schedule": "the schedule cannot be read", "not there": "this run is damaged",
 	} {
 		r := report.Open(at(name), report.Options{Learn: learn})

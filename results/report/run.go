@@ -208,6 +208,8 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 		r.problem("no outcome can be shown")
 	case r.Table.Seen == 0:
 		r.problem("there is no outcome yet: no candidate was evaluated")
+	case right == 0 && r.Table.Seen == 1:
+		r.problem("no candidate was right: the one outcome failed")
 	case right == 0:
 		r.problem("no candidate was right: all %s failed", plain.Count(r.Table.Seen, "outcome"))
 	case r.Table.Seen == 1:
