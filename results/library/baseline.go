@@ -43,6 +43,9 @@ func (t *task) ratioOf(v variant) *ReportRatio {
 	return &ReportRatio{Ratio: c.Ratio, Low: c.Low, High: c.High, Pairs: c.Pairs, Unverified: m.Unverified}
 }
 
+// leastRatio is the least time for a measurement beside the baseline: shorter ones seldom have enough pairs for an interval.
+const leastRatio = 3 * time.Second
+
 // recordRatios measures each variant of the library beside the baseline of its kernel, which is what a guard holds it to later. Where a variant
 // fails, it is refused, and the task has to be settled again.
 func (m *maker) recordRatios(ctx context.Context, s *settled) error {
@@ -51,12 +54,16 @@ func (m *maker) recordRatios(ctx context.Context, s *settled) error {
 		if s.ofBaseline(v) != nil {
 			continue
 		}
-		if m.Evaluations == 0 && n >= leastMeasured && !m.left(recordUntil) {
+		if m.Evaluations == 0 && n > 0 && !m.left(recordUntil) {
 			return nil
+		}
+		limit := m.seconds(recordUntil-certifyUntil, len(s.used))
+		if m.Measure == 0 {
+			limit = max(limit, leastRatio)
 		}
 		m.tell(Progress{Step: "certifying", Text: s.Function + " " + v.Name + " " + besideBaseline, Done: n, Of: len(s.used), Left: m.until(recordUntil)})
 		began := time.Now()
-		one, err := s.measureBaseline(ctx, v, m.seconds(recordUntil-certifyUntil, len(s.used)))
+		one, err := s.measureBaseline(ctx, v, limit)
 		if err != nil {
 			return err
 		}
