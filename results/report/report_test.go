@@ -384,6 +384,18 @@ func TestCommandsAndUnits(t *testing.T) {
 	if r.Reproduce() != want {
 		t.Errorf("it says %q, want %q", r.Reproduce(), want)
 	}
+	again := report.Options{Again: func(string, results.Settings) string { return "tune run blur --budget 5m" }}
+	if got := report.Open(dir, again).Reproduce(); got != want {
+		t.Errorf("with a command that finds the point it says %q, want %q", got, want)
+	}
+	s.Reproduce = s.Reproduce[1:] // as of a run whose costs are measured
+	if err := s.Write(filepath.Join(dir, "best.json")); err != nil {
+		t.Fatal(err)
+	}
+	measured := "tune run blur --budget 5m" + want[strings.Index(want, "\n"):]
+	if got := report.Open(dir, again).Reproduce(); got != measured {
+		t.Errorf("where costs are measured it says %q, want %q", got, measured)
+	}
 	html := page(t, r)
 	for _, want := range []string{">112.5 GB/s<", ">2.66 %<", ">12,345<"} {
 		if !strings.Contains(html, want) {
