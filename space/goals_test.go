@@ -245,6 +245,24 @@ func TestPick(t *testing.T) {
 	}
 }
 
+// TestPickRates: where the cost is the inverse of a rate, a number limits the rate, and best is the least cost.
+func TestPickRates(t *testing.T) {
+	front := []Entry{entryOf(0, 1/9e6, 1), entryOf(1, 1/5e6, 4), entryOf(2, 1/2e6, 6)}
+	for text, want := range map[string]int{"cost >= 4Melem/s, max m": 1, "cost >= 4000000, max m": 1, "cost >= 1 Melem/s, max m": 2, "cost <= 3Melem/s": 2, "cost <= 2*best, max m": 1} {
+		p, err := ParsePick(text, twoGoals, string(InverseOf("elem/s")))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		} else if e, err := p.From(front); err != nil || e.Number != want {
+			t.Errorf("%q picks %d, %v, want %d", text, e.Number, err, want)
+		}
+	}
+	for _, text := range []string{"cost >= 4kg", "cost >= 0", "m >= 4Melem/s"} {
+		if _, err := ParsePick(text, twoGoals, string(InverseOf("elem/s"))); err == nil || !strings.Contains(err.Error(), "nothing to pick by") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 // TestBoxes: of the points of a front, those in boxes that no other box dominates are kept, one of each, whatever the order.
 func TestBoxes(t *testing.T) {
 	goals := Goals{{Box: 10, Percent: true}, {Metric: "m", Maximise: true, Box: 2}}

@@ -64,6 +64,9 @@ func ParsePick(text string, goals Goals, unit string) (Pick, error) {
 			if l.value, l.best, ok = limitOf(value, l.goal, Unit(unit)); !ok {
 				return p, wrong(part)
 			}
+			if _, isRate := Unit(unit).Rate(); isRate && l.goal.Metric == "" && !l.best {
+				l.atMost = !l.atMost // the number limits the rate, whose inverse the cost is
+			}
 			p.limits = append(p.limits, l)
 		case word == "min" || word == "max":
 			if chosen {
@@ -83,7 +86,8 @@ func ParsePick(text string, goals Goals, unit string) (Pick, error) {
 	return p, nil
 }
 
-// limitOf reads a limit on a goal: 12.5, 1.1*best or best, and for a cost that is a time 2us too.
+// limitOf reads a limit on a goal: 12.5, 1.1*best or best, and for a cost that is a time 2us too. Where the cost is the inverse of a rate, a
+// number is the rate, as in 4Melem/s, and the value its cost.
 func limitOf(text string, of Goal, unit Unit) (value float64, best, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "best" {
@@ -96,7 +100,7 @@ func limitOf(text string, of Goal, unit Unit) (value float64, best, ok bool) {
 		}
 	}
 	_, err := fmt.Sscanf(strings.TrimSpace(text)+"\n", "%g\n", &value)
-	if _, isRate := unit.Rate(); err != nil && of.Metric == "" && !isRate && !best {
+	if _, isRate := unit.Rate(); of.Metric == "" && !best && (err != nil || isRate) {
 		value, err = unit.Parse(text)
 	}
 	return value, best, err == nil && Finite(value)

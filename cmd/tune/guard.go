@@ -34,13 +34,13 @@ kernel holds. With several kernels, that is true of all of them together. Exact 
 and without --slack any higher cost is slower.
 
 Each variant of a library is measured at the shape that it was tuned at: beside the baseline of its kernel, and beside the other variant
-that came nearest to it there.
+that came nearest to it there. Both ratios were recorded when the library was made, and are guarded in the same way.
 
 With --against OTHER, another schedule or run directory of the same kernel and shape, each is measured in turns with that instead. OTHER
 is built from its own copy, whatever --config says.
 
 Exit codes: 0 all hold; 1 one is slower, wrong, or cannot be built; 4 for one the time was too short to tell, and guard says how much would
-be enough; 2 wrong usage; 130 interrupted.` + aboutConsent,
+be enough, or the machine was not quiet within --wait; 2 wrong usage; 130 interrupted.` + aboutConsent,
 		Example: `  tune guard runs/gemm-f32-20260102-150405-1
   tune guard kernels/*/best.json --slack 3% --limit 30s --format md
   tune guard runs/mine --config mine.yaml --json
@@ -243,13 +243,8 @@ func (a *app) guardSide(arg, config string, yes bool) (side tune.Side, done func
 
 // adviseGuard says what to do about an error of a guard.
 func adviseGuard(err error) error {
-	_, different := errors.AsType[*tune.MismatchError](err)
-	busy, isBusy := errors.AsType[*tune.BusyError](err)
-	switch {
-	case different:
+	if _, different := errors.AsType[*tune.MismatchError](err); different {
 		return usage(err)
-	case isBusy:
-		return fmt.Errorf("%w: try a longer --wait, or --wait 0 to measure at once", busy)
 	}
 	return givenError(err)
 }
@@ -269,7 +264,7 @@ func guardEnd(all []*schedule.Guarded) error {
 	case fails > 0:
 		return &exitError{exitFailed, fmt.Errorf("%s of %d: slower than --slack allows, or broken", plain.Count(fails, "measurement"), len(all))}
 	case unknown > 0:
-		return &exitError{exitUnsure, fmt.Errorf("%s of %d cannot be told in the time given: a longer --limit, more --slack or a quiet machine helps", plain.Count(unknown, "measurement"), len(all))}
+		return &exitError{exitUnsure, fmt.Errorf("%s of %d cannot be told in the time given: a longer --limit or --wait, more --slack or a quiet machine helps", plain.Count(unknown, "measurement"), len(all))}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,6 +96,10 @@ func variantsOf(name string, f library.ReportFunction, taken map[string][][]int6
 	if !f.Predicted {
 		n.Head = append(n.Head, "leaves of the tree")
 	}
+	compared := slices.ContainsFunc(f.Variants, func(v library.ReportVariant) bool { return v.Baseline != nil })
+	if compared {
+		n.Head = append(n.Head, "times as fast as the baseline there")
+	}
 	if len(taken) > 0 {
 		n.Head = append(n.Head, "held-out shapes that it takes, as measured last", "which ("+strings.Join(f.Fields, ", ")+")")
 	}
@@ -104,12 +109,30 @@ func variantsOf(name string, f library.ReportFunction, taken map[string][][]int6
 		if !f.Predicted {
 			row = append(row, report.Counted(v.Leaves))
 		}
+		if compared {
+			row = append(row, besideBaseline(v.Baseline))
+		}
 		if len(taken) > 0 {
 			row = append(row, report.Counted(len(taken[v.Name])), report.Cell{Text: someShapes(taken[v.Name])})
 		}
 		n.Rows = append(n.Rows, append(row, report.Cell{Text: v.Point}))
 	}
 	return n
+}
+
+// besideBaseline is a cell with the ratio of a variant to its baseline, and with its interval.
+func besideBaseline(r *library.ReportRatio) report.Cell {
+	if r == nil {
+		return report.Cell{Text: "–"}
+	}
+	text := times(r.Ratio)
+	if r.Low > 0 {
+		text += fmt.Sprintf(" [%.2f, %.2f]", r.Low, r.High)
+	}
+	if r.Unverified {
+		text += ", on a busy machine"
+	}
+	return report.Valued(text, r.Ratio)
 }
 
 // someShapes lists shapes by their values, and says how many more there are.

@@ -676,10 +676,10 @@ func (a *app) printReport(r *tune.Report) error {
 		}
 	}
 	a.printSchedule(r)
+	a.printFront(r)
 	if mattered := found.String(); mattered != "" {
 		fmt.Fprintf(w, "mattered  %s\n", mattered)
 	}
-	a.printFront(r)
 	return nil
 }
 

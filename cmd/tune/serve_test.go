@@ -103,14 +103,17 @@ command:
 			t.Fatal(err)
 		}
 		defer answer.Body.Close()
-		events, last, sent := bufio.NewReader(answer.Body), "", false
+		events, last, word, sent := bufio.NewReader(answer.Body), "", "", false
 		for {
 			text, err := events.ReadString('\n')
 			if err != nil {
 				break
 			}
-			if strings.HasPrefix(text, "data: ") {
+			switch {
+			case strings.HasPrefix(text, `data: {"id":"content"`):
 				last = text
+			case strings.HasPrefix(text, "data: "):
+				word = text
 			}
 			if name == "interrupted" && !sent && strings.Contains(last, "running") {
 				if sent = true; cmd.Process.Signal(os.Interrupt) != nil {
@@ -121,6 +124,9 @@ command:
 		_ = cmd.Wait() // the page says how it ended
 		if !strings.Contains(last, want) || strings.Contains(last, "running") {
 			t.Errorf("%s: the last page is %.2000s", name, last)
+		}
+		if !strings.Contains(word, "the run has ended") {
+			t.Errorf("%s: the page does not say that the run has ended: %s", name, word)
 		}
 	}
 }

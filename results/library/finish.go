@@ -79,6 +79,8 @@ type ReportVariant struct {
 	Tuned  []int64 `json:"tuned_at"`
 	Point  string  `json:"point"`
 	Leaves int     `json:"leaves"` // of the tree
+	// Baseline compares it with the baseline of its kernel; nil where that was not measured.
+	Baseline *ReportRatio `json:"baseline,omitempty"`
 }
 
 // Certificate is the regret of the library at held-out shapes: how much slower its choice is than the best of all variants that were
@@ -249,13 +251,17 @@ func (m *maker) finish(ctx context.Context) (*Report, error) {
 	return report, m.write(all, report)
 }
 
-// certified certifies a task. Where a variant is found wrong at a held-out shape, the task is settled again without it.
+// certified certifies a task, and records how its variants compare with the baseline. Where a variant is found wrong on the way, the task is
+// settled again without it.
 func (m *maker) certified(ctx context.Context, s *settled) (*settled, error) {
 	for {
-		if err := m.certify(ctx, s); err != nil || len(s.task.bad()) == s.wrong {
+		err := m.certify(ctx, s)
+		if err == nil && len(s.task.bad()) == s.wrong {
+			err = m.recordRatios(ctx, s)
+		}
+		if err != nil || len(s.task.bad()) == s.wrong {
 			return s, err
 		}
-		var err error
 		if s, err = s.settle(m.Plan.Seed); err != nil {
 			return nil, err
 		}
@@ -342,7 +348,7 @@ func (s *settled) report(seed uint64) (ReportFunction, error) {
 		f.TreeRegret = Share(s.matrix.Rows(runs).Regrets(use).Mean)
 	}
 	for _, v := range s.used {
-		one := ReportVariant{Name: s.variants[v].Name, Tuned: s.variants[v].Tuned, Point: s.variants[v].Key}
+		one := ReportVariant{Name: s.variants[v].Name, Tuned: s.variants[v].Tuned, Point: s.variants[v].Key, Baseline: s.ratioOf(s.variants[v])}
 		s.tree.Walk(func(n *choice.Node, _ int) {
 			if n.Predictor != nil || n.Leaf() && n.Variant == v {
 				one.Leaves++

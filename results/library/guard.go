@@ -8,6 +8,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/results"
 	"tune/results/schedule"
 )
 
@@ -22,10 +23,11 @@ type GuardOptions struct {
 }
 
 // Guard generates each variant of a library that its tree uses with the generator of today, builds it with the compiler of today, and
-// checks it at the shape that it was tuned at. There it measures the variant in turns with the baseline of the kernel, which it must not
-// be slower than, and with the variant that came nearest to it when the library was made, whose recorded ratio must hold.
+// checks it at the shape that it was tuned at. There it measures the variant in turns with the baseline of the kernel, and with the variant
+// that came nearest to it when the library was made. Both ratios were recorded then, and must hold; without a recorded one, the variant
+// must be as fast as the baseline.
 func Guard(ctx context.Context, o GuardOptions) ([]*schedule.Guarded, error) {
-	_, _, all, err := reopen(ctx, o.Dir, o.Kernels)
+	_, report, all, err := reopen(ctx, o.Dir, o.Kernels)
 	if err != nil {
 		return nil, err
 	}
@@ -38,17 +40,7 @@ func Guard(ctx context.Context, o GuardOptions) ([]*schedule.Guarded, error) {
 	o.Guard.Of = max(o.Guard.Of, 1) * len(bouts)
 	var out []*schedule.Guarded
 	for _, b := range bouts {
-		g := &schedule.Guarded{
-			Name: o.Dir + ": " + b.variant.Name, Against: b.against(), Kernel: b.Kernel, Shape: b.Called(b.variant.Tuned), Unit: b.kernel.Info().Unit,
-			Recorded: b.ratio, RecordedLow: b.low, RecordedHigh: b.high, Promise: 1, Slack: schedule.DefaultSlack,
-		}
-		if b.rival != nil {
-			g.Promise = b.low
-		}
-		if o.Guard.Slack != nil {
-			g.Slack = *o.Guard.Slack
-		}
-		g.Bar = g.Promise / (1 + g.Slack)
+		g := b.asked(o.Dir, report.Machine.CPU, o.Guard.Slack)
 		if o.Observe != nil {
 			o.Observe(g.Name)
 		}
@@ -64,15 +56,38 @@ func Guard(ctx context.Context, o GuardOptions) ([]*schedule.Guarded, error) {
 type bout struct {
 	*settled
 	variant variant
-	// rival is the variant that it is measured beside; nil for the baseline of the kernel. Its recorded cost over that of variant is
-	// ratio, with its interval.
+	// rival is the variant that it is measured beside; nil for the baseline of the kernel. The recorded cost of that over the one of variant is
+	// ratio, with its interval; all are 0 where nothing is recorded.
 	rival            *variant
 	ratio, low, high float64
 }
 
+// asked is what a measurement is held to, before it is made. cpu is the processor on which the library was made.
+func (b *bout) asked(dir, cpu string, slack *float64) *schedule.Guarded {
+	g := &schedule.Guarded{
+		Name: dir + ": " + b.variant.Name, Against: b.against(), Kernel: b.Kernel, Shape: b.Called(b.variant.Tuned), Unit: b.kernel.Info().Unit,
+		Recorded: b.ratio, RecordedLow: b.low, RecordedHigh: b.high, Promise: b.low, Slack: schedule.DefaultSlack,
+	}
+	if b.rival == nil {
+		g.Promise = max(1, b.low)
+	}
+	if b.ratio > 0 {
+		g.Processor, g.ProcessorNow = cpu, results.ThisMachine().CPU
+	}
+	if slack != nil {
+		g.Slack = *slack
+	}
+	g.Bar = g.Promise / (1 + g.Slack)
+	return g
+}
+
 // bouts returns what is measured of a variant.
 func (s *settled) bouts(v int) []bout {
-	out := []bout{{settled: s, variant: s.variants[v]}}
+	beside := bout{settled: s, variant: s.variants[v]}
+	if r := s.ratioOf(s.variants[v]); r != nil && r.Low > 0 && !r.Unverified {
+		beside.ratio, beside.low, beside.high = r.Ratio, r.Low, r.High
+	}
+	out := []bout{beside}
 	m := s.at(training, s.variants[v].Tuned)
 	if m == nil || m.Unverified {
 		return out
@@ -113,31 +128,26 @@ func (b *bout) against() string {
 	return b.rival.Name
 }
 
-// hold builds and checks both sides, and measures them. What is wrong with the variant is its standing, and what is wrong with the other
-// side an error.
+// hold builds and checks both sides, and measures them. What is wrong with the variant is its standing, and what is wrong with the baseline
+// an error.
 func (b *bout) hold(ctx context.Context, g *schedule.Guarded, o schedule.GuardOptions) error {
-	p, _, err := openLinked(b.kernel, b.Fixed, b.Called(b.variant.Tuned))
+	p, guarded, err := b.contender(b.variant)
 	if err != nil {
 		return err
 	}
-	point, err := b.variant.at(p)
-	if err != nil {
-		return err
-	}
-	guarded := p.Wrap(b.variant.source, point)
 	if err := kernels.Verify(ctx, guarded, o.Seeds); err != nil {
-		return broken(g, err)
+		return b.fault(g, err)
 	}
 	base, err := b.base(ctx, p)
 	if err == nil {
 		err = kernels.Verify(ctx, base, o.Seeds[:1])
 	}
 	if err != nil {
-		return &schedule.SideError{Which: schedule.BaseSide, Name: g.Against, Wrong: true, Err: err}
+		return b.fault(g, &schedule.SideError{Which: schedule.BaseSide, Name: g.Against, Wrong: true, Err: err})
 	}
 	g.Checked = p.Traits().Checking.Words(len(o.Seeds))
 	if err := g.Measure(ctx, p.Traits().Compare, base, guarded, o); err != nil {
-		return broken(g, err)
+		return b.fault(g, err)
 	}
 	return nil
 }
@@ -151,12 +161,18 @@ func (b *bout) base(ctx context.Context, p *native.Problem) (kernels.Candidate, 
 	return p.Build(ctx, p.Presets()[0].Point)
 }
 
-// broken makes a fault of the variant its standing, and passes on other errors.
-func broken(g *schedule.Guarded, err error) error {
+// fault makes a fault of the variant its standing, and passes on other errors. Where the rival is at fault, which has a standing of its own, it
+// cannot tell.
+func (b *bout) fault(g *schedule.Guarded, err error) error {
 	side, sided := errors.AsType[*schedule.SideError](err)
-	if kernels.AsRejection(err) == nil || sided && side.Which == schedule.BaseSide {
+	ofBase := sided && side.Which == schedule.BaseSide
+	switch {
+	case kernels.AsRejection(err) == nil || ofBase && b.rival == nil:
 		return err
+	case ofBase:
+		g.Standing, g.Err = schedule.CannotTell, err
+	default:
+		g.Standing, g.Err = schedule.Broken, err
 	}
-	g.Standing, g.Err = schedule.Broken, err
 	return nil
 }

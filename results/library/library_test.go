@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -26,6 +27,7 @@ import (
 	"tune/kernels/rowwise"
 	"tune/kernels/treehash"
 	"tune/kernels/user"
+	"tune/results/schedule"
 	"tune/results/session"
 	"tune/space"
 )
@@ -475,6 +477,77 @@ func TestBefore(t *testing.T) {
 	}
 	if r, err := s.report(1); err != nil || r.Measured != 1 || r.Planned != 5 || r.Plain != 0 {
 		t.Errorf("the report is %+v: %v", r, err)
+	}
+}
+
+// TestGuarded: a variant of a library is held to the low ends of the ratios that were recorded, and is as fast as the baseline at least.
+func TestGuarded(t *testing.T) {
+	none := 0.0
+	for name, c := range map[string]struct {
+		low, high  float64
+		unverified bool
+		recorded   float64
+		promise    float64
+	}{
+		"recorded":          {3.5, 4.5, false, 4, 3.5},
+		"slower for long":   {0.5, 4.5, false, 4, 1},
+		"no interval":       {0, 0, false, 0, 1},
+		"on a busy machine": {3.5, 4.5, true, 0, 1},
+	} {
+		one := measuredTask()
+		one.kernel = gemm.Kernel{}
+		one.measured[0].Costs = []measured{{Variant: "m100", Cost: 20, Ratio: 1, Low: 1, High: 1}, {Variant: "m1", Cost: 10, Ratio: 2, Low: 1.8, High: 2.2}}
+		one.measured = append(one.measured, measurement{Role: besideBaseline, Fields: []int64{1}, Choice: "m1", Unverified: c.unverified, Costs: []measured{
+			{Variant: baselineName, Cost: 40, Ratio: 1, Low: 1, High: 1, Pairs: 9}, {Variant: "m1", Cost: 10, Ratio: 4, Low: c.low, High: c.high, Pairs: 9},
+		}})
+		s, err := one.settle(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bouts := s.bouts(0)
+		if len(bouts) != 2 {
+			t.Fatalf("%s: %d bouts", name, len(bouts))
+		}
+		g := bouts[0].asked("lib", "another", &none)
+		if g.Name != "lib: m1" || g.Against != "the baseline" || g.Recorded != c.recorded || g.Promise != c.promise || g.Bar != c.promise || (g.Processor != "") != (c.recorded > 0) {
+			t.Errorf("%s: beside the baseline %+v", name, g)
+		}
+		if g := bouts[1].asked("lib", "another", nil); g.Against != "m100" || g.Recorded != 2 || g.Promise != 1.8 || g.Bar != 1.8/1.02 || g.Processor != "another" {
+			t.Errorf("%s: beside the other %+v", name, g)
+		}
+		if bouts := s.bouts(1); bouts[0].ratio != 0 {
+			t.Errorf("%s: of the other variant, of which nothing is recorded, %+v", name, bouts)
+		}
+		r, err := s.report(1)
+		if want := (ReportRatio{4, c.low, c.high, 9, c.unverified}); err != nil || len(r.Variants) != 2 || r.Variants[0].Baseline == nil || *r.Variants[0].Baseline != want || r.Variants[1].Baseline != nil {
+			t.Errorf("%s: the report says %+v: %v", name, r.Variants, err)
+		}
+	}
+}
+
+// TestGuardFaults: a variant that is wrong is broken, of one whose rival is wrong the guard cannot tell, and a wrong baseline is an error.
+func TestGuardFaults(t *testing.T) {
+	wrong := kernels.Reject(space.WrongAnswer, "bad")
+	of := func(which string) error {
+		return &schedule.SideError{Which: which, Name: "m100", Wrong: true, Err: wrong}
+	}
+	for name, c := range map[string]struct {
+		rival *variant
+		err   error
+		want  schedule.GuardStanding
+		words string
+	}{
+		"itself":           {nil, wrong, schedule.Broken, "broken: it is wrong: wrong answer: bad"},
+		"in timed calls":   {&variant{}, of("what is guarded"), schedule.Broken, "broken: it is wrong: wrong answer: bad"},
+		"its rival":        {&variant{}, of(schedule.BaseSide), schedule.CannotTell, "cannot tell: what it is compared with, m100, is wrong: wrong answer: bad"},
+		"the baseline":     {nil, of(schedule.BaseSide), "", ""},
+		"an error of tune": {&variant{}, errors.New("no compiler"), "", ""},
+	} {
+		g := &schedule.Guarded{}
+		err := (&bout{rival: c.rival}).fault(g, c.err)
+		if (err != nil) != (c.want == "") || g.Standing != c.want || c.want != "" && g.Words() != c.words {
+			t.Errorf("%s: %v, %+v", name, err, g)
+		}
 	}
 }
 

@@ -38,6 +38,8 @@ type variant struct {
 const (
 	training = "training"
 	heldOut  = "held out"
+	// besideBaseline is that of the shape of a variant, at which it alone was measured, beside the baseline of its kernel.
+	besideBaseline = "beside the baseline"
 )
 
 // measurement is what the variants cost at a shape, measured in turns. It is a line of a file.
@@ -48,7 +50,7 @@ type measurement struct {
 	Refused []refused  `json:"refused,omitempty"`
 	// Outside are the variants that are no points of the kernel at this shape: where the library chooses one, the plain form runs.
 	Outside []string `json:"outside,omitempty"`
-	// Choice is the variant that the library took at a held-out shape.
+	// Choice is the variant that the library took at a held-out shape, or that was measured beside the baseline.
 	Choice string `json:"choice,omitempty"`
 	// Confirmed compares the variant that the library takes there with the best other one, in a series of their own; nil where the
 	// first series had no better one than that which the library takes, and for training shapes.

@@ -61,7 +61,8 @@ const (
 const (
 	searchUntil  = 0.50
 	measureUntil = 0.80
-	certifyUntil = 0.95
+	certifyUntil = 0.92
+	recordUntil  = 0.97
 )
 
 // OtherPlanError says that a directory holds a library of another plan.

@@ -176,6 +176,30 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
+// TestBrowserEnds: the page of a run says that the run has ended, when the server that ends with it has sent the last page.
+func TestBrowserEnds(t *testing.T) {
+	ctx := anyChromium(t) // which complains that the server does not answer any more
+	dir := t.TempDir()
+	create(t, filepath.Join(dir, "a"), settings(), outcomes(3))
+	serving, end := context.WithCancel(t.Context())
+	server := httptest.NewServer((&report.Server{Dirs: []string{dir}}).Handler(serving))
+	defer leave(t, ctx)
+	said := func(want string) chromedp.Action {
+		return chromedp.Poll(`document.getElementById("connection").textContent === `+fmt.Sprintf("%q", want), nil, chromedp.WithPollingTimeout(30*time.Second))
+	}
+	if err := chromedp.Run(ctx, chromedp.Navigate(server.URL+report.PathOf(filepath.Join(dir, "a"))), said("live")); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	server.Close()
+	const late = `new Promise((done) => setTimeout(() => done(document.getElementById("connection").textContent), 5000))` // when it has tried again
+	var last string
+	err := chromedp.Run(ctx, said("the run has ended: this page stays as it is"), chromedp.Evaluate(late, &last, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	if err != nil || last != "the run has ended: this page stays as it is" {
+		t.Errorf("the page says %q: %v", last, err)
+	}
+}
+
 // TestBrowserSorts: costs sort by what they are, whatever their units.
 func TestBrowserSorts(t *testing.T) {
 	ctx := chromium(t)

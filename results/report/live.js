@@ -12,12 +12,14 @@
     return { name, before: alike.indexOf(e) };
   }
   const source = new EventSource(document.body.dataset.events);
-  source.onopen = () => { state.textContent = "live"; };
-  source.onerror = () => { state.textContent = "not connected: the server has ended, or cannot be reached"; };
+  let told = false; // whether the server has said that it ends, and why
+  source.onopen = () => { told = false; state.textContent = "live"; };
+  source.onerror = () => { if (!told) state.textContent = "not connected: the server has ended, or cannot be reached"; };
   source.addEventListener("part", (e) => {
     const part = JSON.parse(e.data);
     const at = document.getElementById(part.id);
     if (!at) return;
+    told = at === state;
     const chosen = new Set([...at.querySelectorAll("input:checked")].map((i) => i.value));
     const open = [...at.querySelectorAll("details")].map((d) => d.open);
     const sorted = [...at.querySelectorAll("table.sort")].map((t) => {

@@ -44,13 +44,14 @@ var templates = sync.OnceValue(func() *template.Template {
 
 // metricWords writes a metric with its unit, where it is one that tune itself measures.
 func metricWords(m space.Metric) string {
+	rate := func(unit string) string { return space.InverseOf(unit).Words(1 / (1e9 * m.Value)) }
 	switch m.Name {
 	case space.MetricGBS:
-		return plain.Number(m.Value) + " GB/s"
+		return rate("B/s")
 	case space.MetricGFLOPS:
-		return plain.Number(m.Value) + " GFLOP/s"
+		return rate("FLOP/s")
 	case space.MetricGOPS:
-		return plain.Number(m.Value) + " GOP/s"
+		return rate("OP/s")
 	case space.MetricCodeBytes:
 		return plain.Number(m.Value) + " bytes"
 	case space.MetricEnergy:

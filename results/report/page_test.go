@@ -4,7 +4,25 @@ import (
 	"testing"
 
 	"tune/results"
+	"tune/space"
 )
+
+// TestMetricWords: a rate has the prefix that suits its size.
+func TestMetricWords(t *testing.T) {
+	for want, m := range map[string]space.Metric{
+		"4.222 GB/s":   {Name: space.MetricGBS, Value: 4.22163},
+		"3.4 MB/s":     {Name: space.MetricGBS, Value: 0.0034},
+		"1.2 TFLOP/s":  {Name: space.MetricGFLOPS, Value: 1200},
+		"112 MOP/s":    {Name: space.MetricGOPS, Value: 0.112},
+		"0 B/s":        {Name: space.MetricGBS},
+		"12,345 bytes": {Name: space.MetricCodeBytes, Value: 12345},
+		"17":           {Name: "load", Value: 17},
+	} {
+		if got := metricWords(m); got != want {
+			t.Errorf("%+v is %q, want %q", m, got, want)
+		}
+	}
+}
 
 // TestTitle: a page of one thing has its name, and one of several says how many there are.
 func TestTitle(t *testing.T) {

@@ -238,6 +238,7 @@ func TestProblems(t *testing.T) {
 	create(t, at("empty"), settings(), nil)
 	create(t, at("one"), settings(), outcomes(1))
 	create(t, at("failures"), settings(), failed)
+	create(t, at("failure"), settings(), failed[:1])
 	create(t, at("damaged"), settings(), outcomes(144))
 	create(t, at("no settings"), settings(), outcomes(24))
 	create(t, at("schedule"), settings(), outcomes(24))
@@ -276,6 +277,7 @@ func TestProblems(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"empty": "there is no outcome yet", "one": "there is one outcome", "failures": "no candidate was right: all 144 outcomes failed",
+		"failure": "no candidate was right: the one outcome failed",
 		"damaged": "this run is damaged", "no settings": "this run is damaged", "garbage": "no outcome can be shown", "cut": "the end of the journal is lost: it has 10 outcomes, and best.json was made after 144 evaluations", "schedule": "the schedule cannot be read", "not there": "this run is damaged",
 	} {
 		r := report.Open(at(name), report.Options{Learn: learn})
@@ -381,6 +383,18 @@ func TestCommandsAndUnits(t *testing.T) {
 	want := "tune run blur --evals 8\ntune verify '" + strings.ReplaceAll(dir, "'", `'\''`) + "/best.json'"
 	if r.Reproduce() != want {
 		t.Errorf("it says %q, want %q", r.Reproduce(), want)
+	}
+	again := report.Options{Again: func(string, results.Settings) string { return "tune run blur --budget 5m" }}
+	if got := report.Open(dir, again).Reproduce(); got != want {
+		t.Errorf("with a command that finds the point it says %q, want %q", got, want)
+	}
+	s.Reproduce = s.Reproduce[1:] // as of a run whose costs are measured
+	if err := s.Write(filepath.Join(dir, "best.json")); err != nil {
+		t.Fatal(err)
+	}
+	measured := "tune run blur --budget 5m" + want[strings.Index(want, "\n"):]
+	if got := report.Open(dir, again).Reproduce(); got != measured {
+		t.Errorf("where costs are measured it says %q, want %q", got, measured)
 	}
 	html := page(t, r)
 	for _, want := range []string{">112.5 GB/s<", ">2.66 %<", ">12,345<"} {

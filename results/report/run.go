@@ -52,7 +52,7 @@ type Run struct {
 	Limits []string
 	// Roofline places the kernel below the roofs of the processor; nil where they are not known.
 	Roofline *Roofline
-	// Again is the command that begins a run with the same settings, where there is no schedule that says how it is made again; "" for none.
+	// Again is the command that begins a run with the same settings, where no schedule says how the point is found again; "" for none.
 	Again string
 	// Source is the text of the winning program, and its name.
 	Source, SourceName string
@@ -94,7 +94,7 @@ func Open(dir string, o Options) *Run {
 		look, o.Space = results.LookWithoutSettings(dir), nil
 	}
 	r.readSchedule(dir, lost)
-	if r.Schedule == nil && !lost && o.Again != nil {
+	if !lost && o.Again != nil && (r.Schedule == nil || len(r.Schedule.Reproduce) < 2) { // the last of these verifies
 		r.Again = o.Again(dir, about.Settings)
 	}
 	counted := about.End.Trim(look)
@@ -208,6 +208,8 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 		r.problem("no outcome can be shown")
 	case r.Table.Seen == 0:
 		r.problem("there is no outcome yet: no candidate was evaluated")
+	case right == 0 && r.Table.Seen == 1:
+		r.problem("no candidate was right: the one outcome failed")
 	case right == 0:
 		r.problem("no candidate was right: all %s failed", plain.Count(r.Table.Seen, "outcome"))
 	case r.Table.Seen == 1:
@@ -380,7 +382,8 @@ func (r *Run) Title() string {
 	return cmp.Or(strings.TrimSpace(r.Settings.Kernel+" "+r.Settings.Shape), filepath.Base(r.Name))
 }
 
-// Reproduce are the commands that make the run again, or the one that begins a run with its settings where there is no schedule.
+// Reproduce are the commands that find the point again, or where none does the one that begins a run with the same settings, and the one that
+// verifies the schedule.
 func (r *Run) Reproduce() string {
 	if r.Schedule == nil {
 		return plain.Text(r.Again)
@@ -390,6 +393,9 @@ func (r *Run) Reproduce() string {
 		if line == "tune verify "+results.ScheduleName { // as in the directory of the run
 			lines[i] = "tune verify " + quoted(filepath.Join(r.Name, results.ScheduleName))
 		}
+	}
+	if r.Again != "" {
+		lines = slices.Insert(lines, 0, r.Again)
 	}
 	return plain.Text(strings.Join(lines, "\n"))
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -426,14 +427,13 @@ func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Requ
 			html, _ := s.content(at)
 			if sum := sha256.Sum256([]byte(html)); sum != last {
 				last = sum
-				data, err := json.Marshal(part{"content", html})
-				if err != nil {
-					return
-				}
-				fmt.Fprintf(w, "event: part\ndata: %s\n\n", data)
+				send(w, part{"content", html})
 			}
 		} else {
 			fmt.Fprint(w, ": still here\n\n")
+		}
+		if ended {
+			send(w, part{"connection", s.lastWord(at)})
 		}
 		flusher.Flush()
 		if ended {
@@ -446,6 +446,37 @@ func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		case <-time.After(max(tick, rest*time.Since(began))):
 		}
 	}
+}
+
+// send sends an event.
+func send(w io.Writer, p part) {
+	data, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // texts alone
+	}
+	fmt.Fprintf(w, "event: part\ndata: %s\n\n", data) // a client that has gone needs no answer
+}
+
+// lastWord is what a page says of its connection when the server has ended.
+func (s *Server) lastWord(at watched) string {
+	list, _ := s.list()
+	ended := 0
+	for _, l := range list {
+		switch {
+		case !slices.Contains(at.ids, idOf(l.about.Dir)):
+		case l.about.State == results.Running:
+			return "the server has ended"
+		default:
+			ended++
+		}
+	}
+	switch ended {
+	case 0:
+		return "the server has ended"
+	case 1:
+		return "the run has ended: this page stays as it is"
+	}
+	return "the runs have ended: this page stays as it is"
 }
 
 // stamp changes when the content of a page may have changed.

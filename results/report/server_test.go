@@ -337,13 +337,54 @@ func TestServerSendsTheEnd(t *testing.T) {
 			t.Errorf("the last page lacks %q", want)
 		}
 	}
+	rest := ""
 	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), "data: ") {
-			t.Error("there is another page after the end")
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			rest += data
 		}
 	}
 	if err := lines.Err(); err != nil {
 		t.Error(err)
+	}
+	if want := `{"id":"connection","html":"the run has ended: this page stays as it is"}`; rest != want {
+		t.Errorf("after the last page it sends %s", rest)
+	}
+}
+
+// TestServerLastWord: a page whose server ends says whether the runs that it shows have ended too.
+func TestServerLastWord(t *testing.T) {
+	dir := t.TempDir()
+	create(t, filepath.Join(dir, "a"), settings(), outcomes(3))
+	create(t, filepath.Join(dir, "b"), settings(), outcomes(3))
+	run, err := results.Create(filepath.Join(dir, "c"), settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	for of, want := range map[string]string{
+		"": "the server has ended", "gone": "the server has ended", "a": "the run has ended: this page stays as it is", "a b": "the runs have ended: this page stays as it is",
+		"a c": "the server has ended",
+	} {
+		query := url.Values{}
+		for _, name := range strings.Fields(of) {
+			_, id, _ := strings.Cut(report.PathOf(filepath.Join(dir, name)), "id=")
+			query.Add("id", id)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		server := httptest.NewServer((&report.Server{Dirs: []string{dir}}).Handler(ctx))
+		lines := listen(t, server.URL+"/events?"+query.Encode())
+		lines.Scan()
+		cancel()
+		last := ""
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				last = data
+			}
+		}
+		if !strings.Contains(last, `"connection"`) || !strings.Contains(last, want) {
+			t.Errorf("of %q the last word is %s", of, last)
+		}
+		server.Close()
 	}
 }
 

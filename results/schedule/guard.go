@@ -88,7 +88,7 @@ type Guarded struct {
 	Kernel, Shape, Unit string
 	Exact               bool
 	Standing            GuardStanding
-	Err                 error // why it is Broken
+	Err                 error // why it is Broken, or why CannotTell where nothing was measured; else nil
 	Checked             string
 	Weak                []space.WeakOutput // of this check
 	Slack               float64
@@ -169,9 +169,6 @@ func Guard(ctx context.Context, s Side, against *Side, o GuardOptions) (*Guarded
 
 // Unguarded is what becomes of a schedule that could not be guarded, beside others that were.
 func Unguarded(name string, err error) *Guarded {
-	if _, busy := errors.AsType[*BusyError](err); busy {
-		return &Guarded{Name: name, Standing: CannotTell}
-	}
 	return &Guarded{Name: name, Standing: Broken, Err: &SideError{guardedSide, name, false, err}}
 }
 
@@ -285,9 +282,13 @@ func (x *guarding) exact(ctx context.Context, b *comparedEntrant, own bool) erro
 }
 
 // Measure measures what is guarded in turns with its base until it is sure on which side of Bar the ratio is, and sets what is known
-// after that. A base that is at fault is an error.
+// after that. On a machine that stays busy it cannot tell. A base that is at fault is an error.
 func (g *Guarded) Measure(ctx context.Context, compare kernels.CompareFunc, base, guarded kernels.Candidate, o GuardOptions) error {
 	if err := awaitQuiet(ctx, o.Wait, o.Waiting); err != nil {
+		if _, busy := errors.AsType[*BusyError](err); busy {
+			g.Standing, g.Err = CannotTell, err
+			return nil
+		}
 		return err
 	}
 	g.Error = GuardErrorRate / float64(max(o.Of, 1))
@@ -380,6 +381,8 @@ func (g *Guarded) Words() string {
 		return fmt.Sprintf("holds: the cost differs by %+.1f %%, and %s more are allowed", 100*by, slack)
 	case g.Standing == Holds:
 		return fmt.Sprintf("holds: it costs at most %s more than %s", share(max(0, g.Promise/g.Low-1)), than)
+	case g.Err != nil:
+		return fmt.Sprintf("cannot tell: %v", g.Err)
 	case g.NeedsPairs > 0:
 		return fmt.Sprintf("cannot tell after %s: it would take about %d, so %v", plain.Count(g.Pairs, "pair"), g.NeedsPairs, space.Duration(g.NeedsSeconds).Round(time.Second))
 	case g.Pairs == 0:
