@@ -24,6 +24,8 @@ type fake struct {
 	fail     func(n int) error                        // of the n-th sample; nil never fails
 	timing   func(worker.TimeRequest, *worker.Timing) // changes what a request gives; nil leaves it
 	call     func()                                   // is made by Call; nil does nothing
+	broken   func() error                             // what Call fails with; nil never fails
+	loads    int                                      // of the candidate
 	idle     float64                                  // seconds of a first call on new inputs of a function that does nothing
 	requests []worker.TimeRequest
 	samples  int
@@ -45,11 +47,16 @@ func (f *fake) Map(buffers []worker.Buffer, _ [][]byte) error {
 	return nil
 }
 func (f *fake) Vary(*worker.Pool) error { return nil }
-func (f *fake) Load(string) error       { return nil }
+func (f *fake) Load(string) error       { f.loads++; return nil }
 
 func (f *fake) Call(ctx context.Context, _ []int64) error {
 	if f.call != nil {
 		f.call()
+	}
+	if f.broken != nil {
+		if err := f.broken(); err != nil {
+			return err
+		}
 	}
 	return ctx.Err()
 }
