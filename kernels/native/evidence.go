@@ -281,11 +281,11 @@ func (m *meter) verifyOne(ctx context.Context) error {
 }
 
 // inTimedCall begins the message about a timed call.
-const inTimedCall = "in a timed call"
+const inTimedCall = "in a timed call, "
 
-// agree compares what a call wrote with what the same call wrote after the candidate was loaded anew (fresh). what begins a message about
+// agree compares what a call wrote with what the same call wrote after the candidate was loaded anew (fresh). which begins a message about
 // the first of the two.
-func (c Case) agree(threads int, what string, wrote, fresh [][]byte) error {
+func (c Case) agree(threads int, which string, wrote, fresh [][]byte) error {
 	for i, b := range c.Buffers {
 		if b.Mode == In || slices.Equal(wrote[i], fresh[i]) {
 			continue
@@ -293,7 +293,7 @@ func (c Case) agree(threads int, what string, wrote, fresh [][]byte) error {
 		if c.Agree != nil {
 			err := c.Agree(threads, wrote, fresh)
 			if r := kernels.AsRejection(err); r != nil {
-				return kernels.Reject(r.Status, "%s, unlike the same call made afresh: %s", what, r.Reason)
+				return kernels.Reject(r.Status, "%sunlike the same call made afresh: %s", which, r.Reason)
 			}
 			return err
 		}
@@ -301,7 +301,7 @@ func (c Case) agree(threads int, what string, wrote, fresh [][]byte) error {
 		for at < b.Len-1 && slices.Equal(wrote[i][at*size:(at+1)*size], fresh[i][at*size:(at+1)*size]) {
 			at++
 		}
-		return kernels.Reject(space.WrongAnswer, "%s %s[%d] is %x, and the same call made afresh writes %x: it keeps something between calls", what, b.Name, at,
+		return kernels.Reject(space.WrongAnswer, "%s%s[%d] is %x, and the same call made afresh writes %x: it keeps something between calls", which, b.Name, at,
 			wrote[i][at*size:(at+1)*size], fresh[i][at*size:(at+1)*size])
 	}
 	return nil

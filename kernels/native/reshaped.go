@@ -78,12 +78,12 @@ func (m *meter) verifyReshaped(ctx context.Context) error {
 // threads two calls afresh may differ by themselves, which says nothing.
 func (m *meter) unlikeAfresh(ctx context.Context, one Case, wrote [][]byte) (*kernels.Rejection, error) {
 	fresh := one.written(m.w.Outputs())
-	err := one.agree(m.uses, "in a call", wrote, fresh)
+	err := one.agree(m.uses, "", wrote, fresh)
 	if !kernelFault(err) || m.uses == 1 {
 		return kernels.AsRejection(err), nil
 	}
 	unlike := kernels.AsRejection(err)
-	if err = m.w.Call(ctx, one.Dims); err == nil && one.agree(m.uses, "in a call", one.written(m.w.Outputs()), fresh) != nil {
+	if err = m.w.Call(ctx, one.Dims); err == nil && one.agree(m.uses, "", one.written(m.w.Outputs()), fresh) != nil {
 		return nil, nil
 	}
 	return unlike, err

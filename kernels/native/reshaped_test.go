@@ -24,7 +24,7 @@ func TestVerifyReshaped(t *testing.T) {
 		loads  int
 	}{
 		{"honest", 1, [][]byte{right, right}, nil, "", 1},
-		{"keeps something", 1, [][]byte{wrong, right}, nil, "one, after calls on other inputs: in a call y[0] is 02000000, and the same call made afresh writes 01000000: it keeps something between calls. In this call x is other", 1},
+		{"keeps something", 1, [][]byte{wrong, right}, nil, "one, after calls on other inputs: y[0] is 02000000, and the same call made afresh writes 01000000: it keeps something between calls. In this call x is other", 1},
 		{"crashes", 1, [][]byte{right, right}, []error{crash, nil}, "one, after calls on other inputs: it crashed. In this call x is other", 1},
 		{"crashes afresh too", 1, [][]byte{right, right}, []error{crash, crash}, "", 2},
 		{"crashes afresh", 1, [][]byte{wrong, right}, []error{nil, crash}, "", 2},

@@ -143,7 +143,7 @@ func redraw(data []byte, elem native.Elem, seed, stream uint64) []byte {
 	out := make([]byte, len(data))
 	eachPart(n, seed, stream+1, func(from, to int, rng *rand.Rand) {
 		draw := func(i int) int {
-			const tries = 8
+			const tries = 16
 			for range tries {
 				if math.Abs(at(i)) <= limit {
 					break

@@ -126,11 +126,15 @@ func TestReshapeInputs(t *testing.T) {
 					}
 				}
 			}
+			least := 0.1
+			if b.Name == "bits" {
+				least = 0.02
+			}
 			middle := (low + high) / 2
 			old := statistics(was, middle)
 			for j, x := range statistics(is, middle) {
 				fixed := j == 1 && (b.Name == "bits" || b.Name == "table" || b.Name == "offsets") // the first and the last stay
-				if !fixed && math.Abs(x-old[j]) < 0.1*max(math.Abs(old[j]), (high-low)/1e6) {
+				if !fixed && math.Abs(x-old[j]) < least*max(math.Abs(old[j]), (high-low)/1e6) {
 					t.Errorf("seed %d: statistic %d of %s is %.4g, and was %.4g", seed, j, b.Name, x, old[j])
 				}
 			}
@@ -146,7 +150,7 @@ kernel: {name: crest, shape: {n: 4000}}
 space: {parameters: [{name: KEEP, type: enum, values: [0, 1, 2]}]}
 source:
   file: crest.c
-  function: crestVARY
+  function: crest_ofVARY
   arguments:
     - {name: y, type: float, length: n, access: write}
     - {name: x, type: float, length: n, access: read, fill: {random: [-3, 3]}}
@@ -192,19 +196,18 @@ void crest_of(float *y, const float *x, const float *w, int n)
 	for i := range 4000 {
 		fmt.Fprintln(&w, i*7919%101)
 	}
-	load := func(vary string) kernels.Problem {
-		text := strings.Replace(strings.Replace(text, "crestVARY", "crest_of"+vary, 1), "VARY", vary, 1)
-		k, _ := load(t, text, "crest.c", source, "w.txt", w.String())
+	read := func(vary string) kernels.Problem {
+		k, _ := load(t, strings.Replace(text, "VARY", vary, 1), "crest.c", source, "w.txt", w.String())
 		return brief(whole(t, k, ""))
 	}
-	p := load("")
+	p := read("")
 	for keep, status := range []space.Status{space.OK, space.WrongAnswer, space.WrongAnswer} {
 		out := evaluate(t, p, fmt.Sprintf("KEEP=%d", keep))
 		if out.Status != status || status != space.OK && !strings.Contains(out.Reason, "In this call inputs x and w have another distribution: write vary: false") {
 			t.Errorf("KEEP=%d: %v: %s", keep, out.Status, out.Reason)
 		}
 	}
-	if out := evaluate(t, load("\n  vary: false"), "KEEP=1"); out.Status != space.OK {
+	if out := evaluate(t, read("\n  vary: false"), "KEEP=1"); out.Status != space.OK {
 		t.Errorf("with vary: false: %v: %s", out.Status, out.Reason)
 	}
 }
