@@ -2,6 +2,7 @@ package native
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,8 +57,13 @@ func TestVerifyReshaped(t *testing.T) {
 		if err := m.verifyReshaped(t.Context()); err != nil || calls != before {
 			t.Errorf("%s: %v, %d calls more of a slow one", c.name, err, calls-before)
 		}
+		// Where the baseline cannot take the inputs, no other candidate is called on them.
+		m.isBaseline, m.perCall, calls = true, 1e-3, 0
+		if err := m.verifyReshaped(t.Context()); (err == nil) != (c.reason == "") || (m.variants.reshaped == nil) != slices.Contains(c.fails[min(1, len(c.fails)):], error(crash)) {
+			t.Errorf("%s: the baseline: %v", c.name, err)
+		}
 		f.broken = func() error { return broken }
-		m.perCall = 1e-3
+		m.variants.reshaped = &reshaped{[][]byte{right, nil}, ""}
 		calls = 0
 		if err := m.verifyReshaped(t.Context()); !errors.Is(err, broken) {
 			t.Errorf("%s: with a broken worker: %v", c.name, err)

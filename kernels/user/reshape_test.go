@@ -196,18 +196,18 @@ void crest_of(float *y, const float *x, const float *w, int n)
 	for i := range 4000 {
 		fmt.Fprintln(&w, i*7919%101)
 	}
-	read := func(vary string) kernels.Problem {
+	problemWith := func(vary string) kernels.Problem {
 		k, _ := load(t, strings.Replace(text, "VARY", vary, 1), "crest.c", source, "w.txt", w.String())
 		return brief(whole(t, k, ""))
 	}
-	p := read("")
+	p := problemWith("")
 	for keep, status := range []space.Status{space.OK, space.WrongAnswer, space.WrongAnswer} {
 		out := evaluate(t, p, fmt.Sprintf("KEEP=%d", keep))
 		if out.Status != status || status != space.OK && !strings.Contains(out.Reason, "In this call inputs x and w have another distribution: write vary: false") {
 			t.Errorf("KEEP=%d: %v: %s", keep, out.Status, out.Reason)
 		}
 	}
-	if out := evaluate(t, read("\n  vary: false"), "KEEP=1"); out.Status != space.OK {
+	if out := evaluate(t, problemWith("\n  vary: false"), "KEEP=1"); out.Status != space.OK {
 		t.Errorf("with vary: false: %v: %s", out.Status, out.Reason)
 	}
 }
