@@ -61,12 +61,12 @@ func (f *fake) Call(ctx context.Context, _ []int64) error {
 	return ctx.Err()
 }
 
-func (f *fake) CallAgain(ctx context.Context, dims []int64) error                { return f.Call(ctx, dims) }
+func (f *fake) CallAgain(ctx context.Context, dims []int64) error { return f.Call(ctx, dims) }
 func (f *fake) CallWithin(ctx context.Context, dims []int64, _ time.Duration) error {
 	return f.Call(ctx, dims)
 }
-func (f *fake) Outputs() [][]byte                                                { return f.outputs }
-func (f *fake) Close() error                                                     { return nil }
+func (f *fake) Outputs() [][]byte { return f.outputs }
+func (f *fake) Close() error      { return nil }
 
 func (f *fake) Time(ctx context.Context, t worker.TimeRequest) (worker.Timing, error) {
 	if err := t.Validate(); err != nil {

@@ -134,8 +134,8 @@ func (s *source) bendRandom(c call, i int, data []byte, seed, stream uint64) []b
 	return out
 }
 
-// redraw returns elements of data with another distribution: one of two that are drawn near each element, the lower one or the one nearer
-// to 0. Elements beyond three quarters of the others are hardly ever drawn. No value is new.
+// redraw returns elements of data with another distribution. Of three elements, which are drawn around each place, it takes the lower one
+// of two, or the third where that is nearer to 0. Elements beyond three quarters of the others are hardly ever drawn. No value is new.
 func redraw(data []byte, elem native.Elem, seed, stream uint64) []byte {
 	size, at := elem.Size(), elementsOf(data, elem)
 	n := len(data) / size
@@ -153,14 +153,13 @@ func redraw(data []byte, elem native.Elem, seed, stream uint64) []byte {
 			return i
 		}
 		for e := from; e < to; e++ {
-			i, j := draw(e), draw(from+rng.IntN(to-from))
-			x, y := at(i), at(j)
-			first := x <= y
-			if near, far := math.Abs(x), math.Abs(y); near != far && rng.Uint64()%2 == 0 {
-				first = near < far
-			}
-			if !first {
+			i := draw(e)
+			if j := draw(from + rng.IntN(to-from)); at(j) < at(i) {
 				i = j
+			}
+			k := draw(from + rng.IntN(to-from))
+			if near, far := math.Abs(at(k)), math.Abs(at(i)); near < far || near == far && at(k) < at(i) {
+				i = k
 			}
 			copy(out[e*size:(e+1)*size], data[i*size:(i+1)*size])
 		}
