@@ -85,13 +85,12 @@ func (m *meter) verifyReshaped(ctx context.Context) error {
 // unlikeAfresh says how what a call wrote differs from what the same call has just written afresh; nil where it does not. With several
 // threads two calls afresh may differ by themselves, which says nothing.
 func (m *meter) unlikeAfresh(ctx context.Context, one Case, wrote [][]byte) (*kernels.Rejection, error) {
-	fresh := one.written(m.w.Outputs())
-	err := one.agree(m.uses, "", wrote, fresh)
+	err := one.agree(m.uses, "", wrote, m.w.Outputs())
 	if !kernelFault(err) || m.uses == 1 {
 		return kernels.AsRejection(err), nil
 	}
-	unlike := kernels.AsRejection(err)
-	if err = m.w.Call(ctx, one.Dims); err == nil && one.agree(m.uses, "", one.written(m.w.Outputs()), fresh) != nil {
+	unlike, fresh := kernels.AsRejection(err), one.written(m.w.Outputs())
+	if err = m.w.Call(ctx, one.Dims); err == nil && one.agree(m.uses, "", m.w.Outputs(), fresh) != nil {
 		return nil, nil
 	}
 	return unlike, err
