@@ -86,10 +86,14 @@ func (m *meter) verifyReshaped(ctx context.Context) error {
 // threads two calls afresh may differ by themselves, which says nothing.
 func (m *meter) unlikeAfresh(ctx context.Context, one Case, wrote [][]byte) (*kernels.Rejection, error) {
 	err := one.agree(m.uses, "", wrote, m.w.Outputs())
-	if !kernelFault(err) || m.uses == 1 {
-		return kernels.AsRejection(err), nil
+	unlike := kernels.AsRejection(err)
+	switch {
+	case unlike == nil:
+		return nil, err
+	case m.uses == 1:
+		return unlike, nil
 	}
-	unlike, fresh := kernels.AsRejection(err), one.written(m.w.Outputs())
+	fresh := one.written(m.w.Outputs())
 	if err = m.w.Call(ctx, one.Dims); err == nil && one.agree(m.uses, "", m.w.Outputs(), fresh) != nil {
 		return nil, nil
 	}
