@@ -137,13 +137,15 @@ func (m *meter) leastRepeats() int {
 	return leastAfresh
 }
 
-// verifyTimed verifies what a candidate wrote in timed calls, in four steps:
+// verifyTimed verifies what a candidate wrote in timed calls, in five steps:
 //
 //  1. Where the buffers are large, it makes and verifies further calls (verifyKnown).
 //  2. Where no timed call has been verified, it makes and verifies one more (verifyOne): a candidate may be right in its first calls and
 //     wrong in the thousandth.
 //  3. It makes and verifies a call on inputs from a part of their range (verifyNarrowed).
-//  4. It loads the candidate anew, so that nothing is left of earlier calls, repeats kept calls, and verifies that they write the same again.
+//  4. It makes a call on inputs with another distribution, loads the candidate anew, and verifies that the call writes the same again
+//     (verifyReshaped).
+//  5. It loads the candidate anew, so that nothing is left of earlier calls, repeats kept calls, and verifies that they write the same again.
 //
 // behind says that the candidate has lost already: then calls of a second and more are not worth the time.
 func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
@@ -157,6 +159,9 @@ func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 		return err
 	}
 	if err := m.verifyNarrowed(ctx); err != nil {
+		return err
+	}
+	if err := m.verifyReshaped(ctx); err != nil {
 		return err
 	}
 	m.shuffle(m.evidence.kept)
@@ -218,7 +223,7 @@ func (m *meter) repeat(ctx context.Context, one Case, wrote [][]byte) error {
 		return err
 	}
 	fresh := m.w.Outputs()
-	err := one.agree(m.uses, wrote, fresh)
+	err := one.agree(m.uses, inTimedCall, wrote, fresh)
 	if !kernelFault(err) || !slices.Contains(m.variants.unwritten, true) {
 		return err
 	}
@@ -226,7 +231,7 @@ func (m *meter) repeat(ctx context.Context, one Case, wrote [][]byte) error {
 	if err := m.w.CallAgain(ctx, one.Dims); err != nil {
 		return err
 	}
-	return one.agree(m.uses, m.variants.leaveOut(wrote, fresh, m.w.Outputs()), fresh)
+	return one.agree(m.uses, inTimedCall, m.variants.leaveOut(wrote, fresh, m.w.Outputs()), fresh)
 }
 
 // leaveOut returns what a timed call wrote, except that elements which the call does not write are taken from fresh. fresh and again are
@@ -275,25 +280,29 @@ func (m *meter) verifyOne(ctx context.Context) error {
 	return err
 }
 
-// agree compares what a timed call wrote with what the same call wrote after the candidate was loaded anew (fresh).
-func (c Case) agree(threads int, timed, fresh [][]byte) error {
+// inTimedCall begins the message about a timed call.
+const inTimedCall = "in a timed call, "
+
+// agree compares what a call wrote with what the same call wrote after the candidate was loaded anew (fresh). which begins a message about
+// the first of the two.
+func (c Case) agree(threads int, which string, wrote, fresh [][]byte) error {
 	for i, b := range c.Buffers {
-		if b.Mode == In || slices.Equal(timed[i], fresh[i]) {
+		if b.Mode == In || slices.Equal(wrote[i], fresh[i]) {
 			continue
 		}
 		if c.Agree != nil {
-			err := c.Agree(threads, timed, fresh)
+			err := c.Agree(threads, wrote, fresh)
 			if r := kernels.AsRejection(err); r != nil {
-				return kernels.Reject(r.Status, "in a timed call, unlike the same call made afresh: %s", r.Reason)
+				return kernels.Reject(r.Status, "%sunlike the same call made afresh: %s", which, r.Reason)
 			}
 			return err
 		}
 		at, size := 0, b.Elem.Size()
-		for at < b.Len-1 && slices.Equal(timed[i][at*size:(at+1)*size], fresh[i][at*size:(at+1)*size]) {
+		for at < b.Len-1 && slices.Equal(wrote[i][at*size:(at+1)*size], fresh[i][at*size:(at+1)*size]) {
 			at++
 		}
-		return kernels.Reject(space.WrongAnswer, "in a timed call %s[%d] is %x, and the same call made afresh writes %x: it keeps something between calls", b.Name, at,
-			timed[i][at*size:(at+1)*size], fresh[i][at*size:(at+1)*size])
+		return kernels.Reject(space.WrongAnswer, "%s%s[%d] is %x, and the same call made afresh writes %x: it keeps something between calls", which, b.Name, at,
+			wrote[i][at*size:(at+1)*size], fresh[i][at*size:(at+1)*size])
 	}
 	return nil
 }

@@ -28,8 +28,8 @@ func FitProduct(m, n, k int, most int64) error {
 	return nil
 }
 
-// Needs estimates how many bytes exist at once at the end of a run: the cases of two seeds, each with the kept bytes, and the
-// variants of their inputs for timed calls; the shared memory of the workers that check; and that of the workers for the
+// Needs estimates how many bytes exist at once at the end of a run: the cases of two seeds, each with the kept bytes, the variants of
+// their inputs for timed calls, and those inputs with another distribution; the shared memory of the workers that check; and that of the workers for the
 // baseline, each finalist and the serial point that may join them, with the copies or places that calls are timed on. cold says
 // whether the buffers exceed the last-level cache.
 func Needs(buffers []Buffer, kept int64, cold bool, finalists int) int64 {
@@ -47,7 +47,7 @@ func Needs(buffers []Buffer, kept int64, cold bool, finalists int) int64 {
 	}
 	each := 2*shared + int64(copies*copyBytes(int(shared), len(buffers)))
 	// A worker that times holds the buffers, the evidence of calls, and the copies.
-	return 2*kept + fewVariants*(read+kept) + int64(cpu.Cores())*shared + int64(finalists+2)*each
+	return 2*kept + fewVariants*(read+kept) + read + int64(cpu.Cores())*shared + int64(finalists+2)*each
 }
 
 // manyFinalists is more than any caller compares.

@@ -24,6 +24,8 @@ type fake struct {
 	fail     func(n int) error                        // of the n-th sample; nil never fails
 	timing   func(worker.TimeRequest, *worker.Timing) // changes what a request gives; nil leaves it
 	call     func()                                   // is made by Call; nil does nothing
+	broken   func() error                             // what Call fails with; nil never fails
+	loads    int                                      // of the candidate
 	idle     float64                                  // seconds of a first call on new inputs of a function that does nothing
 	requests []worker.TimeRequest
 	samples  int
@@ -45,19 +47,26 @@ func (f *fake) Map(buffers []worker.Buffer, _ [][]byte) error {
 	return nil
 }
 func (f *fake) Vary(*worker.Pool) error { return nil }
-func (f *fake) Load(string) error       { return nil }
+func (f *fake) Load(string) error       { f.loads++; return nil }
 
 func (f *fake) Call(ctx context.Context, _ []int64) error {
 	if f.call != nil {
 		f.call()
 	}
+	if f.broken != nil {
+		if err := f.broken(); err != nil {
+			return err
+		}
+	}
 	return ctx.Err()
 }
 
-func (f *fake) CallAgain(ctx context.Context, dims []int64) error                { return f.Call(ctx, dims) }
-func (f *fake) CallWithin(ctx context.Context, _ []int64, _ time.Duration) error { return ctx.Err() }
-func (f *fake) Outputs() [][]byte                                                { return f.outputs }
-func (f *fake) Close() error                                                     { return nil }
+func (f *fake) CallAgain(ctx context.Context, dims []int64) error { return f.Call(ctx, dims) }
+func (f *fake) CallWithin(ctx context.Context, dims []int64, _ time.Duration) error {
+	return f.Call(ctx, dims)
+}
+func (f *fake) Outputs() [][]byte { return f.outputs }
+func (f *fake) Close() error      { return nil }
 
 func (f *fake) Time(ctx context.Context, t worker.TimeRequest) (worker.Timing, error) {
 	if err := t.Validate(); err != nil {

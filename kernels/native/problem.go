@@ -201,6 +201,7 @@ type candidate struct {
 	adopted  bool    // whether it was generated for another shape
 	timed    *meter  // of its last score, with how many calls make a sample; nil before
 	narrowed bool    // whether it was right on the variant of a Narrower
+	reshaped bool    // whether it was called on inputs with another distribution
 	// deviation is the largest that was found in all checks.
 	deviation kernels.Deviation
 }

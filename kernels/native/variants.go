@@ -46,7 +46,8 @@ type variants struct {
 	differ bool         // whether they differ
 	// unwritten says, by buffer, whether the reference leaves elements of it unwritten in one of the cases.
 	unwritten []bool
-	narrowed  *Case // see Narrower; nil where there is none
+	narrowed  *Case     // see Narrower; nil where there is none
+	reshaped  *reshaped // see Reshaper; nil where there are none
 }
 
 // The number of variants and of further contents.
@@ -121,6 +122,9 @@ func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*vari
 	made, err := newVariants(vc.seed, variant, draw)
 	if err == nil {
 		err = made.addNarrowed(ctx, p, c, vc.seed, time.Since(began))
+	}
+	if err == nil {
+		err = made.addReshaped(p, c, vc.seed)
 	}
 	if err != nil {
 		return nil, err

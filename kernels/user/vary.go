@@ -209,21 +209,20 @@ func (s *source) narrowInputs(c call, inputs [][]byte, seed uint64) (names []str
 }
 
 // narrowedText says in a message which inputs come from a part of their range.
-func narrowedText(names []string) string {
-	n := len(names)
-	if n == 1 {
-		return "input " + names[0] + " comes"
-	}
-	return "inputs " + strings.Join(names[:n-1], ", ") + " and " + names[n-1] + " come"
-}
+func narrowedText(names []string) string { return inputsText(names, "comes", "come") }
 
 // variedText says in a message which inputs vary.
 func variedText(names []string) string {
+	return inputsText(names, "differs", "differ") + " from the numbers of the file"
+}
+
+// inputsText names inputs in a message, with the verb for one of them or for several.
+func inputsText(names []string, one, several string) string {
 	n := len(names)
 	if n == 1 {
-		return "input " + names[0] + " differs from the numbers of the file"
+		return "input " + names[0] + " " + one
 	}
-	return "inputs " + strings.Join(names[:n-1], ", ") + " and " + names[n-1] + " differ from the numbers of the file"
+	return "inputs " + strings.Join(names[:n-1], ", ") + " and " + names[n-1] + " " + several
 }
 
 // tradeIntegers returns a copy of data in which about a quarter of the elements have traded places. Where they are in order, about
