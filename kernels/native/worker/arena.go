@@ -5,6 +5,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -35,7 +36,8 @@ type arena struct {
 	parts    map[partsOf]*parted // the same for the parts of an input that is mixed, or that changes line by line
 	fresh    map[partsOf][]int   // the contents of the parts of an input that is put together from many
 	place    int                 // of the last sample
-	next     int                 // the copy that the next call takes
+	order    []int               // the copies in a circle; those that calls took longest ago come first, from next on
+	next     int                 // where in it the copy is that the next call takes, unless another one is drawn
 
 	requests int // prepared since the candidate was loaded
 	script   script
@@ -104,7 +106,29 @@ func (w *child) allocate(copies, places int) error {
 	}
 	a.copies, a.places, a.place, a.next, a.variants = copies, places, 0, 0, slices.Repeat([]int{-1}, copies*places)
 	a.parts, a.fresh = map[partsOf]*parted{}, map[partsOf][]int{}
+	a.order = ordered(copies)
 	return nil
+}
+
+// ordered returns the numbers below n in order.
+func ordered(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// draw returns the copy for the next call: one of those that calls took longest ago, drawn among so many. Between two calls that take a
+// copy there are copies-among others at least, which take other ones.
+func (a *arena) draw(among int, rng *rand.Rand) int {
+	if among > 1 {
+		other := (a.next + rng.IntN(among)) % a.copies
+		a.order[a.next], a.order[other] = a.order[other], a.order[a.next]
+	}
+	c := a.order[a.next]
+	a.next = (a.next + 1) % a.copies
+	return c
 }
 
 // buffer returns buffer j of a set, counted over all places.
