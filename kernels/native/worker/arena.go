@@ -84,7 +84,7 @@ func (w *child) allocate(copies, places int) error {
 		if err := w.limitMemory(); err != nil {
 			return err
 		}
-		base, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		base, err := w.mapOwn(-1, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 		if err != nil {
 			a.free()
 			return fmt.Errorf("allocating %d bytes for %d copies of the buffers: %w", size, copies, err)
@@ -92,7 +92,7 @@ func (w *child) allocate(copies, places int) error {
 		a.base = base
 		// Large pages are advice: a system without them is slower, not wrong.
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(base), uintptr(size), unix.MADV_HUGEPAGE)
-		// If a candidate could close its output, a signal handler could do the work when the timing loop reads that.
+		// This holds for all threads of the process, and not for those of candidates alone.
 		_ = seal(uintptr(base), uintptr(size))
 		// The system looks for pages and zeroes them at their first use, which may take longer than a timing allows.
 		for at := 0; at < size; at += os.Getpagesize() {
@@ -171,15 +171,15 @@ type script struct {
 }
 
 // room returns at least the given number of bytes for the script.
-func (a *arena) room(bytes int) (unsafe.Pointer, error) {
-	s := &a.script
+func (w *child) room(bytes int) (unsafe.Pointer, error) {
+	a, s := &w.arena, &w.arena.script
 	if bytes <= s.size {
 		return s.base, nil
 	}
 	a.discard(s.base, s.size)
 	*s = script{}
 	size := roundUp(bytes+bytes/4, os.Getpagesize())
-	base, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_POPULATE)
+	base, err := w.mapOwn(-1, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_POPULATE)
 	if err != nil {
 		return nil, fmt.Errorf("allocating %d bytes for the plan of a timing: %w", size, err)
 	}
@@ -216,7 +216,7 @@ func (w *child) prepare(t *timeRequest) error {
 		debug.FreeOSMemory()
 		pause(2 * time.Millisecond)
 	}
-	run, out, err := a.load(p)
+	run, out, err := w.loadPlan(p)
 	if err == nil {
 		err = w.limitMemory() // which includes the script
 	}
@@ -252,8 +252,8 @@ const (
 	clockThread    = 3
 )
 
-// load copies a plan to where the harness reads it.
-func (a *arena) load(p *planner) (*harnessRun, []stretch, error) {
+// loadPlan copies a plan to where the harness reads it.
+func (w *child) loadPlan(p *planner) (*harnessRun, []stretch, error) {
 	const head = unsafe.Sizeof(harnessRun{})
 	sizes := [...]int{
 		roundUp(int(head), 64), roundUp(len(p.stretches)*int(unsafe.Sizeof(stretch{})), 64),
@@ -263,7 +263,7 @@ func (a *arena) load(p *planner) (*harnessRun, []stretch, error) {
 	for _, n := range sizes {
 		total += n
 	}
-	base, err := a.room(total)
+	base, err := w.room(total)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -58,6 +58,9 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 		if t.Seed == [2]uint64{} {
 			seed = [2]uint64{kernels.FreshSeed(), kernels.FreshSeed()}
 		}
+		if w.memory != nil {
+			w.memory.forgetEvidence()
+		}
 		r, err := w.ask(ctx, request{Prepare: &timeRequest{
 			Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Places: t.Places, Warm: t.Warm,
 			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Touch: t.Touch, Whole: t.Whole, Known: t.Known, Idle: t.Idle,
@@ -99,6 +102,10 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 		}
 		if t.Idle {
 			return Timing{Calls: r.Calls, First: r.First, Each: r.Each}, nil
+		}
+		if m := w.memory; m != nil && len(r.Evidence) < min(m.evidence.Slots, t.Samples) {
+			w.stop()
+			return Timing{}, kernels.Reject(space.Crashed, "answered without evidence of its calls: it wrote to the connection with tune")
 		}
 		if doubt = used.doubt(r, t, memoryRate); doubt == nil {
 			out := Timing{Seconds: r.Seconds, First: r.First, Each: r.Each, Whole: r.Whole, Window: max(t.Window, 1), Calls: r.Calls}

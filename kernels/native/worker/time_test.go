@@ -824,3 +824,48 @@ func TestResultApart(t *testing.T) {
 		t.Errorf("a second result: %v", err)
 	}
 }
+
+// TestForgedAnswer: an answer of a candidate in place of the worker lacks evidence of its calls, which no worker leaves out.
+func TestForgedAnswer(t *testing.T) {
+	so := compileText(t, ".c", kernelC(`if (dims[0]) {
+		char text[256];
+		need(write(3, text, snprintf(text, sizeof text, "{\"Seq\":%d}", (int)dims[0])) > 0);
+		need(write(3, text, snprintf(text, sizeof text, "{\"Seq\":%d,\"Seconds\":[1e-6],\"Spent\":1e-5,\"Timed\":1e-6,\"Calls\":2}", (int)dims[0] + 1)) > 0);
+	}`, ""))
+	w := startTimer(t, Options{Core: -1})
+	mapIsolation(t, w)
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	request := TimeRequest{Calls: 1, Samples: 1, Clock: CPU, Dims: []int64{0}}
+	if _, err := w.Time(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	request.Dims[0] = int64(w.running.seq + 2) // the number of the request for calls; that for their times follows
+	_, err := w.Time(t.Context(), request)
+	wantRejection(t, err, space.Crashed, "answered without evidence of its calls")
+}
+
+// TestForgetEvidence: what a request leaves as evidence is none for the next one, if calls of that are left out.
+func TestForgetEvidence(t *testing.T) {
+	w := startTimer(t, Options{Core: -1})
+	mapIsolation(t, w)
+	if err := w.Load(compileText(t, ".c", kernelC("", ""))); err != nil {
+		t.Fatal(err)
+	}
+	timing, err := w.Time(t.Context(), TimeRequest{Calls: 1, Samples: 20, Clock: CPU})
+	if err != nil || len(timing.Evidence) == 0 {
+		t.Fatalf("%d pieces of evidence, %v", len(timing.Evidence), err)
+	}
+	for _, e := range timing.Evidence {
+		if !slices.Equal(e.Wrote[1], make([]byte, isolationLen)) {
+			t.Errorf("it wrote %v", e.Wrote[1])
+		}
+	}
+	w.memory.forgetEvidence()
+	for _, e := range timing.Evidence {
+		if !slices.Equal(e.Wrote[1][:4], otherPoison) {
+			t.Errorf("what is left begins with %v", e.Wrote[1][:4])
+		}
+	}
+}

@@ -17,7 +17,7 @@ import (
 
 // A filter cannot tell the threads of its process from those of others, and runtimes pin their own threads. So the filter asks:
 // the system holds a thread that wants to pin another one until the watcher, a thread of the worker, has answered. Likewise it
-// cannot tell whose memory an id names, and libraries take memory in large pages by shmget.
+// cannot tell whose memory an id names, nor how much a process has made already, and libraries take memory in large pages by shmget.
 
 const seccompNotify = 0x7fc00000
 
@@ -26,10 +26,17 @@ func watchRules() []rule {
 	return []rule{
 		permit(unix.SYS_SCHED_SETAFFINITY, is(0, 0)),
 		{call: unix.SYS_SCHED_SETAFFINITY, answer: seccompNotify},
+		// Memory with a key would be shared with other processes.
+		{call: unix.SYS_SHMGET, answer: seccompNotify, tests: []test{is(0, unix.IPC_PRIVATE)}},
+		// It would replace what is mapped.
+		trap(unix.SYS_SHMAT, holds(2, shmRemap)),
 		{call: unix.SYS_SHMAT, answer: seccompNotify},
 		{call: unix.SYS_SHMCTL, answer: seccompNotify},
 	}
 }
+
+// shmRemap is a flag of shmat.
+const shmRemap = 0o40000
 
 // notice is the kernel's struct seccomp_notif, verdict its seccomp_notif_resp.
 type notice struct {
@@ -49,9 +56,8 @@ type verdict struct {
 	flags uint32
 }
 
-// watch answers the questions of the filter with this listener, until the last thread that has the filter is gone. The process
-// began at the given second.
-func watch(listener int, began int64) {
+// watch answers the questions of the filter with this listener, until the last thread that has the filter is gone.
+func (w *child) watch(listener int) {
 	defer unix.Close(listener)
 	for {
 		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
@@ -66,13 +72,46 @@ func watch(listener int, began int64) {
 		} else if errno != 0 {
 			return
 		}
-		id := int(int32(n.arguments[0]))
-		if n.call == unix.SYS_SCHED_SETAFFINITY && foreignThread(id) || n.call != unix.SYS_SCHED_SETAFFINITY && !madeMemory(id, os.Getpid(), began) {
-			refuseHere(int64(n.call))
-		}
-		v := verdict{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		v := w.answerTo(n)
 		_ = notifyIoctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&v))
 	}
+}
+
+// answerTo returns the answer to a question of the filter. For a call that is refused, it ends the worker.
+func (w *child) answerTo(n notice) verdict {
+	pass := verdict{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	id := int(int32(n.arguments[0]))
+	switch n.call {
+	case unix.SYS_SHMGET:
+		// The watcher makes the memory itself. If it only let the thread go on, two threads could get what is left for one.
+		id, err := w.makeMemory(n.arguments[1], int(int32(n.arguments[2])))
+		if errno, ok := err.(unix.Errno); ok {
+			return verdict{id: n.id, errno: -int32(errno)}
+		}
+		return verdict{id: n.id, value: int64(id)}
+	case unix.SYS_SCHED_SETAFFINITY:
+		if !foreignThread(id) {
+			return pass
+		}
+	default:
+		if slices.ContainsFunc(madeMemory(os.Getpid(), w.began), func(m sharedByID) bool { return m.id == id }) {
+			return pass
+		}
+	}
+	refuseHere(int64(n.call))
+	return pass
+}
+
+// makeMemory makes shared memory without a key, within the limit on memory: what is made so counts for it even while nobody has mapped it.
+func (w *child) makeMemory(size uint64, flags int) (id int, err error) {
+	left := uint64(w.order.Limits.Memory)
+	for _, m := range madeMemory(os.Getpid(), w.began) {
+		left -= min(m.bytes, left)
+	}
+	if size > left {
+		return -1, unix.ENOMEM
+	}
+	return unix.SysvShmGet(unix.IPC_PRIVATE, int(size), flags)
 }
 
 // foreignThread reports whether a thread of another process has the id. If there is no such thread, the system itself reports that.
@@ -81,24 +120,38 @@ func foreignThread(id int) bool {
 	return unix.Access("/proc/self/task/"+thread, unix.F_OK) != nil && unix.Access("/proc/"+thread, unix.F_OK) == nil
 }
 
-// madeMemory reports whether a process that began at the given second has made the shared memory with the id, without a key.
-func madeMemory(id, pid int, began int64) bool {
-	var d unix.SysvShmDesc
-	_, err := unix.SysvShmCtl(id, unix.IPC_STAT, &d)
-	return err == nil && d.Cpid == int32(pid) && d.Perm.Key == unix.IPC_PRIVATE && d.Ctime >= began
+// sharedByID is shared memory with an id.
+type sharedByID struct {
+	id    int
+	bytes uint64
+}
+
+// madeMemory returns the shared memory that a process which began at the given second has made, without a key.
+func madeMemory(pid int, began int64) (list []sharedByID) {
+	text, err := readFile("/proc/sysvipc/shm")
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		var key, id, access, creator, last, attached int
+		var bytes uint64
+		n, _ := fmt.Sscan(line, &key, &id, &access, &bytes, &creator, &last, &attached)
+		if n < 7 || key != unix.IPC_PRIVATE || creator != pid {
+			continue
+		}
+		// Another process may have had the same number before.
+		var d unix.SysvShmDesc
+		if _, err := unix.SysvShmCtl(id, unix.IPC_STAT, &d); err == nil && d.Ctime >= began {
+			list = append(list, sharedByID{id, bytes})
+		}
+	}
+	return list
 }
 
 // removeMemory removes the shared memory that a process has made and left. It would stay until the system ends.
 func removeMemory(pid int, began int64) {
-	text, err := readFile("/proc/sysvipc/shm")
-	if err != nil {
-		return
-	}
-	for line := range strings.Lines(string(text)) {
-		var key, id int
-		if n, _ := fmt.Sscan(line, &key, &id); n == 2 && madeMemory(id, pid, began) {
-			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
-		}
+	for _, m := range madeMemory(pid, began) {
+		_, _ = unix.SysvShmCtl(m.id, unix.IPC_RMID, nil)
 	}
 }
 
