@@ -127,7 +127,7 @@ func TestOwnMemoryRules(t *testing.T) {
 	const first, size, fixed = ownFirst + 5<<20, 4096, unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_FIXED
 	const below, above, long = 0x0fff_ffff_f000, 0x7f12_3456_7000, 1 << 40
 	refused := uint32(seccompErrno | uint32(unix.EPERM))
-	program := assemble(candidateRules(0, false, nil), seccompAllow)
+	program := assemble(ownMemoryRules(), seccompAllow)
 	for _, c := range []struct {
 		name string
 		call uint32

@@ -413,6 +413,35 @@ func TestHoards(t *testing.T) {
 	callGood(t, w, compile(t, "good.c"))
 }
 
+// TestSharedMemoryIsPrivate: memory that a process could share with others it started stays as long as a page of it is mapped, and no limit counts it. So
+// it is private, and there are not many files in memory.
+func TestSharedMemoryIsPrivate(t *testing.T) {
+	if !hasWatcher(t) {
+		t.Skip("this system has no watcher")
+	}
+	so := compileText(t, ".c", kernelC(`const int all = PROT_READ | PROT_WRITE, size = 8 << 20; char line[512];
+	int zero = open("/dev/zero", O_RDWR), file = memfd_create("mine", 0); need(zero >= 0 && file >= 0 && ftruncate(file, 4096) == 0);
+	char *p[] = {mmap(NULL, size, all, MAP_SHARED | MAP_ANONYMOUS, -1, 0), mmap(NULL, size, all, MAP_SHARED, zero, 0),
+		mmap(NULL, size, PROT_READ, MAP_SHARED, open("/dev/zero", O_RDONLY), 0), mmap(NULL, 4096, all, MAP_SHARED, file, 0)};
+	for (int i = 0; i < 4; i++) need(p[i] != MAP_FAILED && p[i][4095] == 0);
+	memset(p[0], 1, size); memset(p[1], 2, size); strcpy(p[3], "shared"); need(pread(file, line, 7, 0) == 7 && strcmp(line, "shared") == 0);
+	need(mmap(NULL, 4096, all, MAP_SHARED, 99, 0) == MAP_FAILED && errno == EBADF);
+	FILE *f = fopen("/proc/self/maps", "r"); need(f != NULL);
+	while (fgets(line, sizeof line, f)) { unsigned long from, to; char mode[8];
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3)
+			for (int i = 0; i < 4; i++) if (from <= (uintptr_t)p[i] && (uintptr_t)p[i] < to) C[i] = mode[3]; }
+	for (C[4] = 1; C[4] < 100; C[4]++) { int fd = memfd_create("more", 0); if (fd < 0) break; close(fd); }
+	C[5] = errno == EMFILE;`, ""))
+	w := called(t, so)
+	if got := string(w.Outputs()[1][:4]); got != "ppps" {
+		t.Errorf("memory of no file, of the device zero twice, and of a file is %q, want ppps", got)
+	}
+	if out := w.Outputs()[1]; out[4] != mostMemoryFiles || out[5] != 1 {
+		t.Errorf("it made %d files in memory, and then was told that there were too many: %d", out[4], out[5])
+	}
+	callGood(t, w, compile(t, "good.c"))
+}
+
 // hasWatcher reports whether the system lets the filter ask.
 func hasWatcher(t *testing.T) bool {
 	t.Helper()

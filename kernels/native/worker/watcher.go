@@ -17,7 +17,8 @@ import (
 
 // A filter cannot tell the threads of its process from those of others, and runtimes pin their own threads. So the filter asks:
 // the system holds a thread that wants to pin another one until the watcher, a thread of the worker, has answered. Likewise it
-// cannot tell whose memory an id names, nor how much a process has made already, and libraries take memory in large pages by shmget.
+// cannot tell whose memory an id names, nor how much a process has made already that no limit counts, and libraries take memory in large
+// pages by shmget.
 
 const seccompNotify = 0x7fc00000
 
@@ -32,6 +33,9 @@ func watchRules() []rule {
 		trap(unix.SYS_SHMAT, holds(2, shmRemap)),
 		{call: unix.SYS_SHMAT, answer: seccompNotify},
 		{call: unix.SYS_SHMCTL, answer: seccompNotify},
+		{call: unix.SYS_MMAP, answer: seccompNotify, tests: []test{{arg: 3, and: mapType, value: unix.MAP_SHARED}}},
+		{call: unix.SYS_MMAP, answer: seccompNotify, tests: []test{{arg: 3, and: mapType, value: unix.MAP_SHARED_VALIDATE}}},
+		{call: unix.SYS_MEMFD_CREATE, answer: seccompNotify},
 	}
 }
 
@@ -56,9 +60,20 @@ type verdict struct {
 	flags uint32
 }
 
+// watcher answers the questions of the filter of one candidate.
+type watcher struct {
+	w     *child
+	files int // in memory, that it has let the candidate make
+}
+
+// mostMemoryFiles is how many files in memory a candidate may make. No limit counts what they hold while a part of each is mapped, but each
+// may have Limits.File bytes at most.
+const mostMemoryFiles = 64
+
 // watch answers the questions of the filter with this listener, until the last thread that has the filter is gone.
 func (w *child) watch(listener int) {
 	defer unix.Close(listener)
+	by := &watcher{w: w}
 	for {
 		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
 		if _, err := unix.Poll(fds, -1); err == unix.EINTR {
@@ -72,29 +87,33 @@ func (w *child) watch(listener int) {
 		} else if errno != 0 {
 			return
 		}
-		v := w.answerTo(n)
+		v := by.answer(n)
+		v.id = n.id
 		_ = notifyIoctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&v))
 	}
 }
 
-// answerTo returns the answer to a question of the filter. For a call that is refused, it ends the worker.
-func (w *child) answerTo(n notice) verdict {
-	pass := verdict{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+// answer returns the answer to a question of the filter. For a call that is refused, it ends the worker. Where the watcher makes the call itself,
+// no other thread can change meanwhile what has been looked up.
+func (by *watcher) answer(n notice) verdict {
+	pass := verdict{flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	id := int(int32(n.arguments[0]))
 	switch n.call {
 	case unix.SYS_SHMGET:
-		// The watcher makes the memory itself. If it only let the thread go on, two threads could get what is left for one.
-		id, err := w.makeMemory(n.arguments[1], int(int32(n.arguments[2])))
-		if errno, ok := err.(unix.Errno); ok {
-			return verdict{id: n.id, errno: -int32(errno)}
+		return by.makeMemory(n.arguments[1], int(int32(n.arguments[2])))
+	case unix.SYS_MMAP:
+		return mapShared(n.arguments)
+	case unix.SYS_MEMFD_CREATE:
+		if by.files++; by.files > mostMemoryFiles {
+			return verdict{errno: -int32(unix.EMFILE)}
 		}
-		return verdict{id: n.id, value: int64(id)}
+		return pass
 	case unix.SYS_SCHED_SETAFFINITY:
 		if !foreignThread(id) {
 			return pass
 		}
 	default:
-		if slices.ContainsFunc(madeMemory(os.Getpid(), w.began), func(m sharedByID) bool { return m.id == id }) {
+		if slices.ContainsFunc(madeMemory(os.Getpid(), by.w.began), func(m sharedByID) bool { return m.id == id }) {
 			return pass
 		}
 	}
@@ -103,15 +122,45 @@ func (w *child) answerTo(n notice) verdict {
 }
 
 // makeMemory makes shared memory without a key, within the limit on memory: what is made so counts for it even while nobody has mapped it.
-func (w *child) makeMemory(size uint64, flags int) (id int, err error) {
-	left := uint64(w.order.Limits.Memory)
-	for _, m := range madeMemory(os.Getpid(), w.began) {
+func (by *watcher) makeMemory(size uint64, flags int) verdict {
+	left := uint64(by.w.order.Limits.Memory)
+	for _, m := range madeMemory(os.Getpid(), by.w.began) {
 		left -= min(m.bytes, left)
 	}
 	if size > left {
-		return -1, unix.ENOMEM
+		return verdict{errno: -int32(unix.ENOMEM)}
 	}
-	return unix.SysvShmGet(unix.IPC_PRIVATE, int(size), flags)
+	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, int(size), flags)
+	if errno, ok := err.(unix.Errno); ok {
+		return verdict{errno: -int32(errno)}
+	}
+	return verdict{value: int64(id)}
+}
+
+// mapType are the flags of mmap that say with whom the memory is shared.
+const mapType = 0x0f
+
+// mapShared maps memory that a process could share. Where it is of no file, it becomes private, which is the same in a process that can start no
+// other one. If it were shared, all of it would stay, and count for no limit, as long as one page of it is mapped. The device zero has such memory too.
+func mapShared(arguments [6]uint64) verdict {
+	flags, file := uintptr(arguments[3]), int(int32(arguments[4]))
+	private := flags&unix.MAP_ANONYMOUS != 0
+	if !private {
+		// A file of its own, because another thread might put another one in its place.
+		own, err := unix.FcntlInt(uintptr(file), unix.F_DUPFD_CLOEXEC, 0)
+		if errno, ok := err.(unix.Errno); ok {
+			return verdict{errno: -int32(errno)}
+		}
+		defer unix.Close(own)
+		var s unix.Stat_t
+		zero := unix.Mkdev(1, 5)
+		private, file = unix.Fstat(own, &s) == nil && s.Mode&unix.S_IFMT == unix.S_IFCHR && uint64(s.Rdev) == zero, own
+	}
+	if private {
+		flags, file = flags&^mapType|unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, -1
+	}
+	address, _, errno := unix.Syscall6(unix.SYS_MMAP, uintptr(arguments[0]), uintptr(arguments[1]), uintptr(arguments[2]), flags, uintptr(file), uintptr(arguments[5]))
+	return verdict{value: int64(address), errno: -int32(errno)}
 }
 
 // foreignThread reports whether a thread of another process has the id. If there is no such thread, the system itself reports that.
@@ -187,13 +236,13 @@ func (w *child) fence() (listener int, err error) {
 			own = append(own, id)
 		}
 	}
-	rules := candidateRules(w.order.Landlock, w.order.Sharing, own)
+	first, rules := ownMemoryRules(), candidateRules(w.order.Landlock, w.order.Sharing, own)
 	if w.watched {
-		if fd, errno := setFilter(assemble(slices.Concat(watchRules(), rules), seccompAllow), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); errno == 0 {
+		if fd, errno := setFilter(assemble(slices.Concat(first, watchRules(), rules), seccompAllow), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); errno == 0 {
 			return fd, nil
 		}
 	}
-	if _, errno := setFilter(assemble(rules, seccompAllow), 0); errno != 0 {
+	if _, errno := setFilter(assemble(slices.Concat(first, rules), seccompAllow), 0); errno != 0 {
 		return -1, fmt.Errorf("this system refuses a seccomp filter, so that native code cannot be isolated: %w", errno)
 	}
 	return -1, nil
