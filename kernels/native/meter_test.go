@@ -904,6 +904,13 @@ func TestColdCopies(t *testing.T) {
 	if total := small * 4096; total > 1<<30+4096 {
 		t.Errorf("%d bytes of copies", total)
 	}
+	// The next copy is one of a quarter of all, so that three quarters at least have their turns before one comes again.
+	for _, bytes := range []int{64 << 10, 1 << 20, 40 << 20} {
+		n := coldCopies(bytes, 1)
+		if between := (n - n/4) * bytes; between < 2*max(cpu.L2(), cpu.L3()) && (n+1)*copyBytes(bytes, 1) <= 1<<30 {
+			t.Errorf("with %d copies of %d bytes, one comes again after %d bytes", n, bytes, between)
+		}
+	}
 	// Buffers of a few bytes take whole pages.
 	if tiny := coldCopies(64, 3); tiny < 2 || tiny*3*4096 > 1<<30 {
 		t.Errorf("%d copies of three buffers of 64 bytes in all", tiny)
