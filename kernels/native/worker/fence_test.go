@@ -135,7 +135,7 @@ func TestOwnMemoryRules(t *testing.T) {
 		want uint32
 	}{
 		{"madvise", unix.SYS_MADVISE, []uint64{first, size, unix.MADV_DONTNEED}, refused},
-		{"madvise with a tag in the address", unix.SYS_MADVISE, []uint64{0xab << 56 | first, size, unix.MADV_DONTNEED}, refused},
+		{"madvise with a tag in the address", unix.SYS_MADVISE, []uint64{0xab<<56 | first, size, unix.MADV_DONTNEED}, refused},
 		{"madvise of the last", unix.SYS_MADVISE, []uint64{ownEnd - size, size, unix.MADV_NOHUGEPAGE}, refused},
 		{"madvise from below, too short to reach it", unix.SYS_MADVISE, []uint64{below, long - 1, unix.MADV_DONTNEED}, seccompAllow},
 		{"madvise from below", unix.SYS_MADVISE, []uint64{below, long, unix.MADV_DONTNEED}, refused},

@@ -17,7 +17,7 @@ import (
 const (
 	ownFirst  = 0x1100_0000_0000
 	ownEnd    = 0x1f00_0000_0000
-	ownHigh   = 0x1000     // the high halves of its addresses, as far as ownMask goes
+	ownHigh   = 0x1000      // the high halves of its addresses, as far as ownMask goes
 	ownMask   = 0x00ff_f000 // arm64 ignores the highest byte of an address
 	longBits  = 0xffff_ff00 // of the high half of lengths that are refused, from 1 TiB on
 	ownSpread = 1 << 20     // between two mappings
