@@ -869,3 +869,36 @@ func TestForgetEvidence(t *testing.T) {
 		}
 	}
 }
+
+// TestAccepted: what passes beside the calls of one request may be what happens now and then, and in many requests it is not.
+func TestAccepted(t *testing.T) {
+	normal := func(Clock) float64 { return slowest }
+	request := TimeRequest{Calls: 1, Clock: CPU}
+	for _, c := range []struct {
+		name   string
+		beside float64 // seconds in each of 100 requests
+		clock  Clock
+		want   bool // a doubt
+	}{
+		{"nothing", 0, CPU, false},
+		{"what the bytes and the stretches may take", 0.36e-3, CPU, false},
+		{"a third of the calls", 1.7e-3, CPU, true},
+		{"a third of the calls by the wall clock, which goes on", 1.7e-3, Wall, false},
+	} {
+		var all accepted
+		var doubt error
+		requests := 0
+		request.Clock = c.clock
+		for ; requests < 100 && doubt == nil; requests++ {
+			all = all.and(reply{Spent: 5e-3, Timed: 5e-3 - c.beside, Bytes: 450_000, Stretches: 20})
+			doubt = all.doubt(request, normal)
+		}
+		if (doubt != nil) != c.want || requests < 2 {
+			t.Errorf("%s: %v after %d requests", c.name, doubt, requests)
+		}
+	}
+	busy := func(Clock) float64 { return slowest / 10 }
+	if doubt := (accepted{}).and(reply{Spent: 0.5, Timed: 0.33, Bytes: 45_000_000, Stretches: 2000}).doubt(request, busy); doubt != nil {
+		t.Errorf("where the memory is slow: %v", doubt)
+	}
+}

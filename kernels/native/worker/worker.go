@@ -65,6 +65,7 @@ type instance struct {
 	outlook   outlook  // before the candidate was loaded
 	thread    int      // that the candidate is called on; 0 where none is loaded
 	rest      rest     // what it does while nothing is asked of it
+	all       accepted // its timings since the candidate was loaded
 	missed    int      // consecutive polls that did not find the thread
 	halted    int      // consecutive polls that found it stopped
 	memory    *memory  // that it has mapped
@@ -313,7 +314,7 @@ func (w *Worker) load(ctx context.Context, so string) (sharing bool, err error) 
 	n.candidate = true
 	n.others = n.others || n.ran != "" && n.ran != so
 	n.ran, w.shared = so, n.others
-	n.current, n.rest = false, rest{} // another candidate may have harmed the mapping
+	n.current, n.rest, n.all = false, rest{}, accepted{} // another candidate may have harmed the mapping
 	r, err := w.receive(ctx, n.seq, w.limits.Wall, w.limits.CPU)
 	if err != nil {
 		return false, err
