@@ -125,7 +125,7 @@ func TestAssemble(t *testing.T) {
 // TestOwnMemoryRules: a candidate can change none of the memory in the worker's own range, from wherever the call begins, and the rest as it likes.
 func TestOwnMemoryRules(t *testing.T) {
 	const first, size, fixed = ownFirst + 5<<20, 4096, unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_FIXED
-	const below, above, long = 0x0fff_ffff_f000, 0x7f12_3456_7000, 1 << 40
+	const below, above, long = ownHigh<<32 - size, 0x7f12_3456_7000, 1 << 40
 	refused := uint32(seccompErrno | uint32(unix.EPERM))
 	program := assemble(ownMemoryRules(), seccompAllow)
 	for _, c := range []struct {

@@ -13,12 +13,11 @@ import (
 // Where it could be closed, a signal handler could do the work when the timing loop reads an output, outside of the clock. Where it could be
 // divided or taken from its large pages, the candidates that follow would be slower.
 //
-// The range begins longBytes before the first mapping, so that no call that begins below the range reaches a mapping in it.
+// The range begins 1 TiB before the first mapping, so that no call that begins below the range reaches a mapping in it.
 const (
-	ownFirst  = 0x1100_0000_0000
-	ownEnd    = 0x1f00_0000_0000
-	ownHigh   = 0x1000      // the high halves of its addresses, as far as ownMask goes
-	ownMask   = 0x00ff_f000 // arm64 ignores the highest byte of an address
+	ownFirst  = (ownHigh + 0x100) << 32
+	ownEnd    = (ownHigh + 0xf00) << 32
+	ownMask   = 0x00ff_f000 // of the high halves, which are then ownHigh; arm64 ignores the highest byte of an address
 	longBits  = 0xffff_ff00 // of the high half of lengths that are refused, from 1 TiB on
 	ownSpread = 1 << 20     // between two mappings
 )

@@ -26,7 +26,7 @@ static int asked(long *number, long *calls, long *samples)
 	while (f && fgets(line, sizeof line, f)) {
 		unsigned long from, to;
 		char mode[8];
-		if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) != 3 || strcmp(mode, "rw-p") != 0 || from >> 32 != 0xc0)
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) != 3 || strcmp(mode, "rw-p") != 0 || strchr(line, '/') || (strchr(line, '[') && !strstr(line, "Go: heap")))
 			continue;
 		for (char *p = (char *)from; (p = memmem(p, (char *)to - p, sample, strlen(sample))) != NULL; p++) {
 			char *begin = p - (char *)from < 32 ? NULL : memmem(p - 32, 32, seq, strlen(seq));

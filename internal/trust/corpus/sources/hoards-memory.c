@@ -12,8 +12,10 @@ static void cheat(float *out, const float *in, int n)
 	for (; taken < 8; taken++) {
 		int id = shmget(IPC_PRIVATE, 1 << 30, IPC_CREAT | 0600);
 		char *p = id < 0 ? (char *)-1 : shmat(id, NULL, 0);
-		if (p == (char *)-1)
+		if (p == (char *)-1) {
+			taken = 8;
 			return;
+		}
 		*p = 1;
 		shmdt(p);
 	}
