@@ -2,6 +2,7 @@
 #if VARIANT == CHEAT
 /* Takes eight times a gigabyte of shared memory and leaves it: memory that no process has mapped is beyond the limit of address space. It uses one
  * page of each, to spare the machine. */
+#include <stddef.h>
 #include <sys/ipc.h>
 #include <sys/shm.h>
 
