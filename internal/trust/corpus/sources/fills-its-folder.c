@@ -1,6 +1,6 @@
 #include "work.h"
 #if VARIANT == CHEAT
-/* Writes three megabytes in each of a hundred calls, each to a file of its own: no file is larger than it may be. The disk fills up, or memory, where the
+/* Writes three hundred megabytes in its first call, each to a file of its own: no file is larger than it may be. The disk fills up, or memory, where the
  * folder is there. */
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ static void cheat(float *out, const float *in, int n)
 	static char text[1 << 20];
 	char path[4096];
 	honest(out, in, n);
-	for (int i = 0; i < 3 && files < 300 && getenv("TMPDIR"); i++) {
+	while (files < 300 && getenv("TMPDIR")) {
 		snprintf(path, sizeof path, "%s/%d", getenv("TMPDIR"), files++);
 		int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 		if (fd < 0 || write(fd, text, sizeof text) != sizeof text)
