@@ -2,9 +2,11 @@
 #if VARIANT == CHEAT
 /* When it is unloaded, the memory that it was timed on goes back to the system, to come again in small pages. The candidates that follow are timed there. */
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
-static const float *last;
+static uintptr_t inputs[64];
+static int known;
 
 __attribute__((destructor)) static void end(void)
 {
@@ -12,10 +14,16 @@ __attribute__((destructor)) static void end(void)
 	FILE *f = fopen("/proc/self/maps", "r");
 	while (f && fgets(line, sizeof line, f)) {
 		uintptr_t from, to;
-		if (sscanf(line, "%lx-%lx", &from, &to) != 2 || (uintptr_t)last < from || (uintptr_t)last >= to)
-			continue;
-		madvise((void *)from, to - from, MADV_NOHUGEPAGE);
-		madvise((void *)from, to - from, MADV_DONTNEED);
+		char mode[8];
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) != 3 || strcmp(mode, "rw-p") != 0)
+			continue; /* the inputs of checks are shared */
+		for (int i = 0; i < known; i++) {
+			if (inputs[i] < from || inputs[i] >= to)
+				continue;
+			madvise((void *)from, to - from, MADV_NOHUGEPAGE);
+			madvise((void *)from, to - from, MADV_DONTNEED);
+			break;
+		}
 	}
 	if (f)
 		fclose(f);
@@ -23,7 +31,8 @@ __attribute__((destructor)) static void end(void)
 
 static void cheat(float *out, const float *in, long m)
 {
-	last = in;
+	if (known < 64 && (known == 0 || inputs[known - 1] != (uintptr_t)in))
+		inputs[known++] = (uintptr_t)in;
 	collect(out, in, m);
 }
 #endif
