@@ -507,7 +507,7 @@ var added = map[string]string{
 	"kernels/model.FamilyError.Error": "model", "kernels/model.Config.Scenarios": "model", "kernels/model.origin.at": "model", "kernels/model.origin.explain": "model",
 	"kernels/native.Problem.Load": "wrapped", "kernels/user.scratch.blame": "wrapped", "kernels/native.splitProgram": "wrapped", "kernels/native.candidate.asked": "wrapped",
 	"kernels/native.Problem.Compare": "wrapped", "kernels/native.errManner": "wrapped", "kernels/native.rounds.open": "wrapped",
-	"kernels/native.rounds.leave": "wrapped", "kernels/native.rounds.measurePeak": "wrapped", "kernels/native.errGauge": "wrapped",
+	"kernels/native.rounds.leave": "wrapped", "kernels/native.rounds.refuseImpossible": "wrapped", "kernels/native.rounds.measurePeak": "wrapped", "kernels/native.errGauge": "wrapped",
 	"kernels/native.buildHarness": "wrapped", "kernels/native.packParameters": "wrapped", "kernels/native.Problem.Symbols": "wrapped",
 	"kernels/native.errNoHost": "wrapped", "kernels/native.RoomError.Error": "wrapped", "kernels/native.Host.probePeaks": "wrapped",
 	"kernels/native.New": "wrapped", "kernels/native.dynamicSymbols": "wrapped", "kernels/native.Host.Roofs": "wrapped",

@@ -90,25 +90,34 @@ func (p *Problem) compare(ctx context.Context, candidates []*candidate, series k
 	if r.threaded {
 		threads = 2
 	}
-	var final kernels.Final
-	err = p.host.timed(ctx, threads, p.limits, func(o worker.Options) error {
-		final, err = r.measure(ctx, o, probe)
-		return err
-	})
-	return final, err
+	err = p.host.timed(ctx, threads, p.limits, func(o worker.Options) error { return r.measure(ctx, o, probe) })
+	if err != nil {
+		return kernels.Final{}, err
+	}
+	return r.final(ctx)
 }
 
-// measure starts the workers, measures all rounds and sums them up.
-func (r *rounds) measure(ctx context.Context, o worker.Options, probe string) (kernels.Final, error) {
+// measure starts the workers, measures all rounds, and verifies what was measured last.
+func (r *rounds) measure(ctx context.Context, o worker.Options, probe string) error {
 	defer r.close()
 	err := r.open(ctx, o, probe)
 	if err == nil {
 		err = r.Run(ctx)
 	}
-	if err != nil {
-		return kernels.Final{}, err
+	if err == nil {
+		err = r.finish(ctx)
 	}
-	return r.final(ctx)
+	return err
+}
+
+// finish verifies what was measured last.
+func (r *rounds) finish(ctx context.Context) error {
+	for i := range r.entrants {
+		if err := r.leave(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rounds is a comparison in progress. Its parts: timing.Series decides who is measured when and sums up, watch decides which rounds count, and
@@ -543,12 +552,28 @@ func (r *rounds) peakShare() float64 {
 	return timing.Quantile(slices.Sorted(slices.Values(shares)), 0.5)
 }
 
-// final sums up, after it has verified what was measured last.
-func (r *rounds) final(ctx context.Context) (kernels.Final, error) {
-	for i := range r.entrants {
-		if err := r.leave(ctx, i); err != nil {
-			return kernels.Final{}, err
+// refuseImpossible rejects finalists with a cost that this machine cannot reach, as Score does. A baseline with such a cost is an error.
+func (r *rounds) refuseImpossible(ctx context.Context) error {
+	for i, c := range r.Final().Comparisons {
+		if c.Err != nil || c.Pairs == 0 {
+			continue
 		}
+		if err := r.entrants[0].c.plausible(ctx, c.Baseline/nanoseconds); err != nil {
+			return fmt.Errorf("the baseline: %w", err)
+		}
+		if err := r.entrants[i+1].c.plausible(ctx, c.Cost/nanoseconds); kernelFault(err) {
+			r.Reject(i+1, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// final sums up what was measured. It is called when nothing is being timed any more, because it may measure the peak of the machine.
+func (r *rounds) final(ctx context.Context) (kernels.Final, error) {
+	if err := r.refuseImpossible(ctx); err != nil {
+		return kernels.Final{}, err
 	}
 	f := r.Final()
 	for i := range f.Comparisons {

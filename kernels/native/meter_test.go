@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -788,7 +789,7 @@ func TestRoundsConfirm(t *testing.T) {
 		order = append(order, s)
 		return s, err
 	}
-	if err := r.Run(t.Context()); err != nil {
+	if err := errors.Join(r.Run(t.Context()), r.finish(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	f, err := r.final(t.Context())
@@ -858,6 +859,43 @@ func TestRoundsDoubt(t *testing.T) {
 	}
 }
 
+// TestRoundsImpossible: a final has the roof of the search. A finalist below it is rejected, and the best of the others is the best; a baseline
+// below it ends the comparison.
+func TestRoundsImpossible(t *testing.T) {
+	h := NewHost(HostOptions{})
+	defer h.Close()
+	if _, err := h.Toolchain(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	compare := func(seconds ...float64) (kernels.Final, error) {
+		var fakes []*fake
+		for _, s := range seconds {
+			fakes = append(fakes, &fake{seconds: s})
+		}
+		r := newFakes(t, fakes...)
+		r.problem.host = h
+		r.problem.work.Plausible, r.problem.traffic = true, 1<<30 // at 1 TB/s more than a millisecond
+		if err := r.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return r.final(t.Context())
+	}
+	f, err := compare(0.2, 0.1, 1e-4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := f.Comparisons
+	if r := kernels.AsRejection(c[1].Err); r == nil || r.Status != space.Invalid || !strings.Contains(r.Reason, "implausible: a call takes 1e+05 ns") {
+		t.Errorf("a finalist that reads a GiB in 0.1 ms: %+v", c[1])
+	}
+	if f.Best != 0 || c[0].Err != nil || c[0].Ratio != 2 {
+		t.Errorf("the best is %d: %+v", f.Best, c[0])
+	}
+	if _, err := compare(1e-4, 0.1); kernels.AsRejection(err) == nil || !strings.HasPrefix(err.Error(), "the baseline: ") {
+		t.Errorf("a baseline that reads a GiB in 0.1 ms: %v", err)
+	}
+}
+
 // counted is a fake whose end is counted.
 type counted struct {
 	fake
@@ -874,6 +912,13 @@ func TestColdCopies(t *testing.T) {
 	}
 	if total := small * 4096; total > 1<<30+4096 {
 		t.Errorf("%d bytes of copies", total)
+	}
+	// The next copy is one of a quarter of all, so that three quarters at least have their turns before one comes again.
+	for _, bytes := range []int{64 << 10, 1 << 20, 40 << 20} {
+		n := coldCopies(bytes, 1)
+		if between := (n - n/4) * bytes; between < 2*max(cpu.L2(), cpu.L3()) && (n+1)*copyBytes(bytes, 1) <= 1<<30 {
+			t.Errorf("with %d copies of %d bytes, one comes again after %d bytes", n, bytes, between)
+		}
 	}
 	// Buffers of a few bytes take whole pages.
 	if tiny := coldCopies(64, 3); tiny < 2 || tiny*3*4096 > 1<<30 {

@@ -2,6 +2,8 @@ package cheats
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -51,4 +53,19 @@ func (m *sharedMemory) close() {
 		_ = unix.SysvShmDetach(m.text)
 		_, _ = unix.SysvShmCtl(m.id, unix.IPC_RMID, nil)
 	}
+}
+
+// sharedBytes returns how much shared memory with an id there is in the system, whether a process has mapped it or not.
+func sharedBytes() (bytes int64) {
+	text, err := os.ReadFile("/proc/sysvipc/shm")
+	if err != nil {
+		return 0 // there is none
+	}
+	for line := range strings.Lines(string(text)) {
+		var key, id, access, size int64
+		if n, _ := fmt.Sscan(line, &key, &id, &access, &size); n == 4 {
+			bytes += size
+		}
+	}
+	return bytes
 }

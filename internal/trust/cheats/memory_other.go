@@ -10,3 +10,5 @@ func newSharedMemory() (*sharedMemory, error) { return &sharedMemory{id: -1}, ni
 func (*sharedMemory) harm() string { return "" }
 
 func (*sharedMemory) close() {}
+
+func sharedBytes() int64 { return 0 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -212,8 +213,8 @@ func try(ctx context.Context, e corpus.Entry) (found, error) {
 
 func tryWithin(ctx context.Context, e corpus.Entry, dir string, budget time.Duration) (f found, err error) {
 	outside := filepath.Join(dir, "outside")
-	work := filepath.Join(dir, "work")
-	if err := errors.Join(os.MkdirAll(outside, 0o777), os.MkdirAll(work, 0o777), os.WriteFile(filepath.Join(outside, "kept"), []byte("kept"), 0o666)); err != nil {
+	work, temporary := filepath.Join(dir, "work"), filepath.Join(dir, "tmp")
+	if err := errors.Join(os.MkdirAll(outside, 0o777), os.MkdirAll(work, 0o777), os.MkdirAll(temporary, 0o777), os.WriteFile(filepath.Join(outside, "kept"), []byte("kept"), 0o666)); err != nil {
 		return f, err
 	}
 	server, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -233,11 +234,13 @@ func tryWithin(ctx context.Context, e corpus.Entry, dir string, budget time.Dura
 	limited, cancel := context.WithTimeout(ctx, 4*budget+entryLimit)
 	defer cancel()
 	c := exec.CommandContext(limited, self, childName, e.Name, work, budget.String(), e.Final.String())
-	c.Env = append(os.Environ(), outsideVariable+"="+outside,
+	c.Env = append(os.Environ(), "TMPDIR="+temporary, outsideVariable+"="+outside,
 		fmt.Sprintf("%s=%d", portVariable, server.Addr().(*net.TCPAddr).Port), fmt.Sprintf("%s=%d", memoryVariable, memory.id))
 	// What outlives the process may hold its output open.
 	c.WaitDelay = time.Second
+	end := watchHoard(temporary)
 	output, err := c.CombinedOutput()
+	hoard := end()
 	if ctx.Err() != nil {
 		return f, ctx.Err()
 	}
@@ -248,8 +251,55 @@ func tryWithin(ctx context.Context, e corpus.Entry, dir string, budget time.Dura
 	} else if err := readFound(filepath.Join(work, "found.json"), &f); err != nil {
 		return f, err
 	}
-	f.Harm = harm(outside, server, memory)
+	f.Harm = append(harm(outside, server, memory), hoard...)
 	return f, nil
+}
+
+// What a kernel may take of the machine beside the memory of its process, and a little more: tune looks at files now and then.
+const (
+	mostShared = 5 << 30   // bytes of shared memory
+	mostFiles  = 200 << 20 // bytes of files in its folder
+)
+
+// watchHoard watches how much is taken of the machine, in memory that no process needs to have mapped and in the folder that has those of
+// workers. The function that it returns ends that, and says what was too much.
+func watchHoard(folder string) (end func() []string) {
+	const interval = 20 * time.Millisecond
+	before, stop, found := sharedBytes(), make(chan struct{}), make(chan []string)
+	go func() {
+		var memory, files int64
+		for going := true; going; {
+			select {
+			case <-stop:
+				going = false
+			case <-time.After(interval):
+			}
+			memory, files = max(memory, sharedBytes()-before), max(files, bytesIn(folder))
+		}
+		var list []string
+		if memory > mostShared {
+			list = append(list, fmt.Sprintf("took %d GiB of shared memory", memory>>30))
+		}
+		if files > mostFiles {
+			list = append(list, fmt.Sprintf("filled its folder with %d MiB", files>>20))
+		}
+		found <- list
+	}()
+	return func() []string { close(stop); return <-found }
+}
+
+// bytesIn returns the size of all files in a folder and below it.
+func bytesIn(folder string) (bytes int64) {
+	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return nil // it may be gone meanwhile
+		}
+		if info, err := entry.Info(); err == nil {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes
 }
 
 func readFound(path string, f *found) error {

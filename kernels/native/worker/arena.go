@@ -5,6 +5,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -35,7 +36,8 @@ type arena struct {
 	parts    map[partsOf]*parted // the same for the parts of an input that is mixed, or that changes line by line
 	fresh    map[partsOf][]int   // the contents of the parts of an input that is put together from many
 	place    int                 // of the last sample
-	next     int                 // the copy that the next call takes
+	order    []int               // the copies in a circle; those that calls took longest ago come first, from next on
+	next     int                 // where in it the copy is that the next call takes, unless another one is drawn
 
 	requests int // prepared since the candidate was loaded
 	script   script
@@ -82,7 +84,7 @@ func (w *child) allocate(copies, places int) error {
 		if err := w.limitMemory(); err != nil {
 			return err
 		}
-		base, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		base, err := w.mapOwn(-1, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 		if err != nil {
 			a.free()
 			return fmt.Errorf("allocating %d bytes for %d copies of the buffers: %w", size, copies, err)
@@ -90,7 +92,7 @@ func (w *child) allocate(copies, places int) error {
 		a.base = base
 		// Large pages are advice: a system without them is slower, not wrong.
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(base), uintptr(size), unix.MADV_HUGEPAGE)
-		// If a candidate could close its output, a signal handler could do the work when the timing loop reads that.
+		// This holds for all threads of the process, and not for those of candidates alone.
 		_ = seal(uintptr(base), uintptr(size))
 		// The system looks for pages and zeroes them at their first use, which may take longer than a timing allows.
 		for at := 0; at < size; at += os.Getpagesize() {
@@ -104,7 +106,29 @@ func (w *child) allocate(copies, places int) error {
 	}
 	a.copies, a.places, a.place, a.next, a.variants = copies, places, 0, 0, slices.Repeat([]int{-1}, copies*places)
 	a.parts, a.fresh = map[partsOf]*parted{}, map[partsOf][]int{}
+	a.order = ordered(copies)
 	return nil
+}
+
+// ordered returns the numbers below n in order.
+func ordered(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// draw returns the copy for the next call: one of those that calls took longest ago, drawn among so many. Between two calls that take a
+// copy there are copies-among others at least, which take other ones.
+func (a *arena) draw(among int, rng *rand.Rand) int {
+	if among > 1 {
+		other := (a.next + rng.IntN(among)) % a.copies
+		a.order[a.next], a.order[other] = a.order[other], a.order[a.next]
+	}
+	c := a.order[a.next]
+	a.next = (a.next + 1) % a.copies
+	return c
 }
 
 // buffer returns buffer j of a set, counted over all places.
@@ -147,15 +171,15 @@ type script struct {
 }
 
 // room returns at least the given number of bytes for the script.
-func (a *arena) room(bytes int) (unsafe.Pointer, error) {
-	s := &a.script
+func (w *child) room(bytes int) (unsafe.Pointer, error) {
+	a, s := &w.arena, &w.arena.script
 	if bytes <= s.size {
 		return s.base, nil
 	}
 	a.discard(s.base, s.size)
 	*s = script{}
 	size := roundUp(bytes+bytes/4, os.Getpagesize())
-	base, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_POPULATE)
+	base, err := w.mapOwn(-1, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_POPULATE)
 	if err != nil {
 		return nil, fmt.Errorf("allocating %d bytes for the plan of a timing: %w", size, err)
 	}
@@ -192,7 +216,7 @@ func (w *child) prepare(t *timeRequest) error {
 		debug.FreeOSMemory()
 		pause(2 * time.Millisecond)
 	}
-	run, out, err := a.load(p)
+	run, out, err := w.loadPlan(p)
 	if err == nil {
 		err = w.limitMemory() // which includes the script
 	}
@@ -228,8 +252,8 @@ const (
 	clockThread    = 3
 )
 
-// load copies a plan to where the harness reads it.
-func (a *arena) load(p *planner) (*harnessRun, []stretch, error) {
+// loadPlan copies a plan to where the harness reads it.
+func (w *child) loadPlan(p *planner) (*harnessRun, []stretch, error) {
 	const head = unsafe.Sizeof(harnessRun{})
 	sizes := [...]int{
 		roundUp(int(head), 64), roundUp(len(p.stretches)*int(unsafe.Sizeof(stretch{})), 64),
@@ -239,7 +263,7 @@ func (a *arena) load(p *planner) (*harnessRun, []stretch, error) {
 	for _, n := range sizes {
 		total += n
 	}
-	base, err := a.room(total)
+	base, err := w.room(total)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -51,6 +51,7 @@ type child struct {
 	addresses []unsafe.Pointer // of the regions
 
 	caller  *caller // nil where nothing is loaded
+	free    uintptr // the next address of the worker's own range; see mapOwn
 	arena   arena
 	watched bool
 
@@ -357,7 +358,7 @@ func (w *child) mapPool(q poolRequest, fd int) error {
 		w.poolSize = 0
 		return errNoDescriptor
 	}
-	base, err := unix.MmapPtr(fd, 0, nil, uintptr(q.Size), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE)
+	base, err := w.mapOwn(fd, q.Size, unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
 		w.poolSize = 0
 		return fmt.Errorf("mapping %d bytes of inputs: %w", q.Size, err)
@@ -408,7 +409,7 @@ func (w *child) mapBuffers(q mapRequest, fd int) error {
 	if err := w.limitMemory(); err != nil {
 		return err
 	}
-	base, err := unix.MmapPtr(-1, 0, nil, uintptr(span), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	base, err := w.mapOwn(-1, span, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
 		w.span = 0
 		return fmt.Errorf("reserving %d bytes for buffers: %w", span, err)
@@ -515,7 +516,7 @@ func (w *child) admit(c *caller) (err error) {
 		}
 	})
 	if listener >= 0 {
-		go watch(listener, w.began)
+		go w.watch(listener)
 	}
 	return err
 }
@@ -570,6 +571,9 @@ func (w *child) unload() string {
 	}
 	if err := unix.MunmapPtr(c.scratch, uintptr(roundUp(scratchBytes, os.Getpagesize()))); err != nil {
 		return "its arguments: " + err.Error()
+	}
+	if len(madeMemory(os.Getpid(), w.began)) > 0 {
+		return "shared memory"
 	}
 	// Memory that the candidate has locked would count for the next candidate.
 	if err := unix.Munlockall(); err != nil {

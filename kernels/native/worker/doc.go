@@ -50,10 +50,9 @@
 // The isolation is for code that is wrong, not for code that attacks. A candidate shares its process with the protocol, so it can
 // forge answers and times; impossible times are refused (see [Worker.Time]). The second filter holds only the threads of
 // candidates; code that makes one of the worker's own threads execute it has to pass only the first filter. A candidate may read
-// what its user may read, use the machine up to its limits, and fill its scratch folder with files up to the size limit. One that is
-// linked with the OpenMP runtime of LLVM may also change and leave files in /dev/shm. In a search, process-wide state of the C
-// library (heap, locale, random numbers) may make the next candidate slower, or right by chance; such a candidate fails the checks
-// before an export.
+// what its user may read, and use the machine up to its limits. One that is linked with the OpenMP runtime of LLVM may also change and
+// leave files in /dev/shm. In a search, process-wide state of the C library (heap, locale, random numbers) may make the next candidate
+// slower, or right by chance; such a candidate fails the checks before an export.
 //
 // [Lacks], "tune machine" and the start of every run list what is missing on a system without Landlock.
 //

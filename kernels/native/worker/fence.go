@@ -16,8 +16,17 @@ import (
 type test struct {
 	arg   int
 	high  bool
+	and   uint32 // bits that count; 0 means all
 	value uint32
 	mask  bool // true: one of the bits of value must be set; false: the argument must equal value
+}
+
+// instructions returns how many instructions a test takes.
+func (t test) instructions() int {
+	if t.and != 0 {
+		return 3
+	}
+	return 2
 }
 
 func is(arg int, value uint32) test    { return test{arg: arg, value: value} }
@@ -71,7 +80,10 @@ func assemble(rules []rule, foreign uint32) []unix.SockFilter {
 			p = append(p, load(dataNumber)) // a test has loaded an argument
 		}
 		// A call with another number skips the rest, and so does an argument that fails its test.
-		rest := 2*len(r.tests) + 1
+		rest := 1
+		for _, t := range r.tests {
+			rest += t.instructions()
+		}
 		p = append(p, jump(unix.BPF_JEQ, r.call, 0, rest))
 		for _, t := range r.tests {
 			offset := uint32(dataArgument0 + 8*t.arg)
@@ -82,8 +94,12 @@ func assemble(rules []rule, foreign uint32) []unix.SockFilter {
 			if t.mask {
 				code = unix.BPF_JSET
 			}
-			rest -= 2
-			p = append(p, load(offset), jump(code, t.value, 0, rest))
+			rest -= t.instructions()
+			p = append(p, load(offset))
+			if t.and != 0 {
+				p = append(p, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: t.and})
+			}
+			p = append(p, jump(code, t.value, 0, rest))
 		}
 		p = append(p, answer(r.answer))
 	}
@@ -108,6 +124,8 @@ var (
 	}
 	processCalls = slices.Concat([]uint32{unix.SYS_PRCTL, unix.SYS_PERSONALITY, unix.SYS_SECCOMP}, processCallsHere)
 	watchCalls   = []uint32{unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_FANOTIFY_INIT, unix.SYS_PIDFD_OPEN}
+	// A pipe keeps a whole large page for a few bytes of it, after the process has given it back: no limit counts it then.
+	keepingCalls = []uint32{unix.SYS_VMSPLICE}
 
 	// Calls that change files. Landlock refuses these where it exists, except in a worker's own folder.
 	writeCalls = slices.Concat([]uint32{
@@ -159,6 +177,34 @@ type opener struct {
 // writing are the flags of open that reading a file does not need.
 const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
+// ownMemoryRules refuse changes to what is mapped in the range of the worker's own memory (see place.go). Where such a call begins below
+// the range, it is too short to reach what is in there, or it is refused for its length. A library that advises on the memory of its
+// arguments continues without.
+func ownMemoryRules() (rules []rule) {
+	inside := func(arg int) test { return test{arg: arg, high: true, and: ownMask, value: ownHigh} }
+	long := func(arg int) test { return highIn(arg, longBits) }
+	no := func(call uint32, tests ...test) {
+		rules = append(rules, rule{call, seccompErrno | uint32(unix.EPERM), tests})
+	}
+	for _, call := range []uint32{
+		unix.SYS_MADVISE, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT, unix.SYS_MUNMAP, unix.SYS_MLOCK, unix.SYS_MLOCK2, unix.SYS_MBIND,
+		unix.SYS_REMAP_FILE_PAGES,
+	} {
+		no(call, inside(0))
+		no(call, long(1))
+	}
+	no(unix.SYS_MMAP, holds(3, unix.MAP_FIXED), inside(0))
+	no(unix.SYS_MMAP, holds(3, unix.MAP_FIXED), long(1))
+	no(unix.SYS_MREMAP, inside(0))
+	no(unix.SYS_MREMAP, long(1))
+	no(unix.SYS_MREMAP, holds(3, unix.MREMAP_FIXED), inside(4))
+	no(unix.SYS_MREMAP, holds(3, unix.MREMAP_FIXED), long(2))
+	// Names of memory divide it too.
+	no(unix.SYS_PRCTL, is(0, unix.PR_SET_VMA), inside(2))
+	no(unix.SYS_PRCTL, is(0, unix.PR_SET_VMA), long(3))
+	return rules
+}
+
 // candidateRules are the rules for a candidate's threads, in a worker whose own threads are given. Without Landlock they also
 // forbid what Landlock would; sharing says whether shared memory may be made then.
 func candidateRules(landlock int, sharing bool, own []int) []rule {
@@ -172,9 +218,6 @@ func candidateRules(landlock int, sharing bool, own []int) []rule {
 		trap(unix.SYS_FCNTL, is(1, unix.F_SETFL), holds(2, unix.O_ASYNC)),
 		// Input that a program pushes into a terminal would be executed by the shell.
 		trap(unix.SYS_IOCTL, is(1, unix.TIOCSTI)), trap(unix.SYS_IOCTL, is(1, tioLinux)),
-		// This call also provides memory in large pages; memory with a key would be shared with other processes. The watcher lets a
-		// process attach and remove what it has made so.
-		permit(unix.SYS_SHMGET, is(0, unix.IPC_PRIVATE)),
 		// A number that is not 0 may name another process.
 		trap(unix.SYS_SETPRIORITY, holds(1, everything)),
 		// Libraries ask name services, and continue without an answer; all other connections are refused.
@@ -187,12 +230,13 @@ func candidateRules(landlock int, sharing bool, own []int) []rule {
 		rules = append(rules, rule{call: unix.SYS_MADVISE, answer: seccompErrno | uint32(unix.EINVAL), tests: []test{is(2, advice)}})
 	}
 	rules = append(rules, archRules()...)
+	rules = append(rules, refuse(unix.ENOSYS, unix.SYS_MEMFD_SECRET)...) // it could be had without end
 	// A handler that runs on one of the worker's own threads would work outside of the candidate's clock.
 	for _, thread := range own {
 		rules = append(rules, trap(unix.SYS_TGKILL, is(1, uint32(thread))), trap(unix.SYS_RT_TGSIGQUEUEINFO, is(1, uint32(thread))))
 	}
 	rules = append(rules, trap(unix.SYS_KILL), trap(unix.SYS_RT_SIGQUEUEINFO))
-	for _, call := range slices.Concat(timerCalls, folderCalls, userCalls, queueCalls, processCallsHere, watchCalls) {
+	for _, call := range slices.Concat(timerCalls, folderCalls, userCalls, queueCalls, processCallsHere, watchCalls, keepingCalls) {
 		rules = append(rules, trap(call))
 	}
 	for _, option := range prctls {
@@ -277,6 +321,8 @@ func fenceRefusal(call uint32) string {
 		return "tried to change how its process works (prctl, personality, seccomp)"
 	case slices.Contains(registerCallsHere, call):
 		return "tried to change the base registers of its thread, or what cpuid answers (arch_prctl)"
+	case slices.Contains(keepingCalls, call):
+		return "tried to keep memory in a pipe, beyond its limit on memory (vmsplice)"
 	case slices.Contains(watchCalls, call):
 		return "tried to watch a process, memory or files from outside (perf_event_open, userfaultfd, pidfd_open)"
 	}

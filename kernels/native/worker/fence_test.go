@@ -27,6 +27,9 @@ func execute(t *testing.T, program []unix.SockFilter, architecture, call uint32,
 		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
 			a = data[in.K]
 			continue
+		case unix.BPF_ALU | unix.BPF_AND | unix.BPF_K:
+			a &= in.K
+			continue
 		case unix.BPF_RET | unix.BPF_K:
 			return in.K
 		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
@@ -95,7 +98,9 @@ func TestAssemble(t *testing.T) {
 		{call: 1, answer: 11, tests: []test{is(0, 5), holds(1, 6)}},
 		{call: 1, answer: 12, tests: []test{highIn(0, 4)}},
 		{call: 2, answer: 13},
+		{call: 3, answer: 15, tests: []test{{arg: 1, and: 0xf0, value: 0x30}, is(0, 5)}},
 		{call: 1, answer: 14},
+		{call: 3, answer: 16},
 	}, 99)
 	for _, c := range []struct {
 		call, want uint32
@@ -106,10 +111,60 @@ func TestAssemble(t *testing.T) {
 		{1, 14, []uint64{2, 2}},
 		{1, 12, []uint64{4 << 32}},
 		{2, 13, nil},
-		{3, seccompAllow, []uint64{5, 2}},
+		{3, 15, []uint64{5, 0x1234}},
+		{3, 16, []uint64{5, 0x1274}},
+		{3, 16, []uint64{6, 0x1234}},
+		{4, seccompAllow, []uint64{5, 2}},
 	} {
 		if got := execute(t, program, auditArchitecture, c.call, c.args...); got != c.want {
 			t.Errorf("call %d with %v: %d, want %d", c.call, c.args, got, c.want)
 		}
+	}
+}
+
+// TestOwnMemoryRules: a candidate can change none of the memory in the worker's own range, from wherever the call begins, and the rest as it likes.
+func TestOwnMemoryRules(t *testing.T) {
+	const first, size, fixed = ownFirst + 5<<20, 4096, unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_FIXED
+	const below, above, long = ownHigh<<32 - size, 0x7f12_3456_7000, 1 << 40
+	refused := uint32(seccompErrno | uint32(unix.EPERM))
+	program := assemble(ownMemoryRules(), seccompAllow)
+	for _, c := range []struct {
+		name string
+		call uint32
+		args []uint64
+		want uint32
+	}{
+		{"madvise", unix.SYS_MADVISE, []uint64{first, size, unix.MADV_DONTNEED}, refused},
+		{"madvise with a tag in the address", unix.SYS_MADVISE, []uint64{0xab<<56 | first, size, unix.MADV_DONTNEED}, refused},
+		{"madvise of the last", unix.SYS_MADVISE, []uint64{ownEnd - size, size, unix.MADV_NOHUGEPAGE}, refused},
+		{"madvise from below, too short to reach it", unix.SYS_MADVISE, []uint64{below, long - 1, unix.MADV_DONTNEED}, seccompAllow},
+		{"madvise from below", unix.SYS_MADVISE, []uint64{below, long, unix.MADV_DONTNEED}, refused},
+		{"madvise elsewhere", unix.SYS_MADVISE, []uint64{above, size, unix.MADV_DONTNEED}, seccompAllow},
+		{"madvise of Go's memory", unix.SYS_MADVISE, []uint64{0xc0_0000_0000, size, unix.MADV_DONTNEED}, seccompAllow},
+		{"mprotect", unix.SYS_MPROTECT, []uint64{first, size, unix.PROT_NONE}, refused},
+		{"pkey_mprotect", unix.SYS_PKEY_MPROTECT, []uint64{first, size, unix.PROT_NONE, 1}, refused},
+		{"munmap", unix.SYS_MUNMAP, []uint64{first, size}, refused},
+		{"munmap elsewhere", unix.SYS_MUNMAP, []uint64{above, size}, seccompAllow},
+		{"mlock", unix.SYS_MLOCK, []uint64{first, size}, refused},
+		{"mlock2", unix.SYS_MLOCK2, []uint64{first, size, 1}, refused},
+		{"mbind", unix.SYS_MBIND, []uint64{first, size}, refused},
+		{"mmap over it", unix.SYS_MMAP, []uint64{first, size, unix.PROT_READ, fixed}, refused},
+		{"mmap over it from below", unix.SYS_MMAP, []uint64{below, long, unix.PROT_READ, fixed}, refused},
+		{"mmap beside it", unix.SYS_MMAP, []uint64{first, size, unix.PROT_READ, unix.MAP_PRIVATE | unix.MAP_ANON}, seccompAllow},
+		{"mmap elsewhere", unix.SYS_MMAP, []uint64{above, size, unix.PROT_READ, fixed}, seccompAllow},
+		{"mremap of it", unix.SYS_MREMAP, []uint64{first, size, size, unix.MREMAP_MAYMOVE}, refused},
+		{"mremap over it", unix.SYS_MREMAP, []uint64{above, size, size, unix.MREMAP_MAYMOVE | unix.MREMAP_FIXED, first}, refused},
+		{"mremap over it from below", unix.SYS_MREMAP, []uint64{above, size, long, unix.MREMAP_MAYMOVE | unix.MREMAP_FIXED, below}, refused},
+		{"mremap elsewhere", unix.SYS_MREMAP, []uint64{above, size, size, unix.MREMAP_MAYMOVE, first}, seccompAllow},
+		{"a name for it", unix.SYS_PRCTL, []uint64{unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, first, size}, refused},
+		{"a name for other memory", unix.SYS_PRCTL, []uint64{unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, above, size}, seccompAllow},
+	} {
+		if got := execute(t, program, auditArchitecture, c.call, c.args...); got != c.want {
+			t.Errorf("%s: %#x, want %#x", c.name, got, c.want)
+		}
+	}
+	over := assemble(watchRules(), seccompAllow)
+	if got := execute(t, over, auditArchitecture, unix.SYS_SHMAT, 1, first, shmRemap); got != seccompTrap {
+		t.Errorf("shared memory over it: %#x", got)
 	}
 }

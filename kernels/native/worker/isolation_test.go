@@ -184,6 +184,8 @@ var loneCases = []struct {
 	{"tgkill", `syscall(SYS_tgkill, tune(), tune(), 0);`, "", "tried to send a signal to another process"},
 	{"rt_sigqueueinfo", `siginfo_t i = {0}; syscall(SYS_rt_sigqueueinfo, tune(), SIGTERM, &i);`, "", "tried to send a signal to another process"},
 	{"pidfd_send_signal", `syscall(SYS_pidfd_send_signal, 0, 0, NULL, 0);`, "", "tried to send a signal to another process"},
+	{"vmsplice", `struct iovec v = {C, 8}; int ends[2]; need(pipe(ends) == 0); vmsplice(ends[1], &v, 1, 0);`, "", "tried to keep memory in a pipe"},
+	{"shared memory that it leaves", `need(shmget(IPC_PRIVATE, 4096, 0600) >= 0);`, "", ""},
 	{"reads the memory of tune", `struct iovec v = {C, 8}; process_vm_readv(tune(), &v, 1, &v, 1, 0);`, "", "tried to reach into another process"},
 	{"takes a descriptor of tune", `syscall(SYS_pidfd_getfd, 0, 0, 0);`, "", "tried to reach into another process"},
 	{"slows tune down", `setpriority(PRIO_PROCESS, tune(), 1);`, "", "tried to change how another process is scheduled"},
@@ -282,7 +284,7 @@ func TestABadCandidateCostsItselfAlone(t *testing.T) {
 			} else if c.reason != "" && (r == nil || r.Status != space.Crashed || !strings.Contains(r.Reason, c.reason)) {
 				t.Errorf("got %v, want crashed: %s", err, c.reason)
 			}
-			harmless := slices.Contains([]string{"arch_prctl that asks", "signal mask", "rounding and denormals", "locked memory"}, c.name)
+			harmless := slices.Contains([]string{"arch_prctl that asks", "signal mask", "rounding and denormals", "locked memory", "its buffers unmapped", "its buffers protected"}, c.name)
 			for range 2 {
 				if got := look(t); !bytes.Equal(got, want) {
 					t.Errorf("the one that follows finds its process changed:\n%v\nwant\n%v", words(got), words(want))
@@ -367,6 +369,118 @@ func TestSharedMemoryByID(t *testing.T) {
 	_ = w.Close()
 	if _, err := unix.SysvShmCtl(left, unix.IPC_STAT, &unix.SysvShmDesc{}); err == nil {
 		t.Error("the memory of a kernel has outlived its worker")
+	}
+}
+
+// TestHoards: shared memory with an id counts for the limit on memory also while nobody has mapped it, and what a kernel leaves of it goes before
+// the next kernel is called.
+func TestHoards(t *testing.T) {
+	so := compileText(t, ".c", kernelC(`int id; while (C[0] < 100 && (id = shmget(IPC_PRIVATE, 16 << 20, 0600)) >= 0) { ((int *)C)[1 + C[0]] = id; C[0]++; }
+	C[1] = errno == ENOMEM;`, ""))
+	w := start(t, Options{Core: -1, Limits: Limits{Memory: 100 << 20}})
+	if !hasWatcher(t) {
+		t.Skip("this system has no watcher, so that kernels get no shared memory at all")
+	}
+	mapIsolation(t, w)
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Call(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	out := w.Outputs()[1]
+	if out[0] != 6 || out[1] != 1 {
+		t.Errorf("within 100 MiB it got %d times 16 MiB, and then: no memory: %d", out[0], out[1])
+	}
+	pid := w.running.pid
+	ids := unsafe.Slice((*int32)(unsafe.Pointer(&out[0])), 7)[1:]
+	left := func() (n int) {
+		for _, id := range ids {
+			if _, err := unix.SysvShmCtl(int(id), unix.IPC_STAT, &unix.SysvShmDesc{}); err == nil {
+				n++
+			}
+		}
+		return n
+	}
+	if left() == 0 {
+		t.Error("the memory of a loaded kernel is gone")
+	}
+	w.Unload()
+	wantGone(t, pid)
+	if n := left(); n > 0 {
+		t.Errorf("%d of its pieces of memory are left", n)
+	}
+	callGood(t, w, compile(t, "good.c"))
+}
+
+// TestSharedMemoryIsPrivate: memory that a process could share with others it started stays as long as a page of it is mapped, and no limit counts it. So
+// it is private, and there are not many files in memory.
+func TestSharedMemoryIsPrivate(t *testing.T) {
+	if !hasWatcher(t) {
+		t.Skip("this system has no watcher")
+	}
+	so := compileText(t, ".c", kernelC(`const int all = PROT_READ | PROT_WRITE, size = 8 << 20; char line[512];
+	int zero = open("/dev/zero", O_RDWR), file = memfd_create("mine", 0); need(zero >= 0 && file >= 0 && ftruncate(file, 4096) == 0);
+	char *p[] = {mmap(NULL, size, all, MAP_SHARED | MAP_ANONYMOUS, -1, 0), mmap(NULL, size, all, MAP_SHARED, zero, 0),
+		mmap(NULL, size, PROT_READ, MAP_SHARED, open("/dev/zero", O_RDONLY), 0), mmap(NULL, 4096, all, MAP_SHARED, file, 0)};
+	for (int i = 0; i < 4; i++) need(p[i] != MAP_FAILED && p[i][4095] == 0);
+	memset(p[0], 1, size); memset(p[1], 2, size); strcpy(p[3], "shared"); need(pread(file, line, 7, 0) == 7 && strcmp(line, "shared") == 0);
+	need(mmap(NULL, 4096, all, MAP_SHARED, 99, 0) == MAP_FAILED && errno == EBADF);
+	FILE *f = fopen("/proc/self/maps", "r"); need(f != NULL);
+	while (fgets(line, sizeof line, f)) { unsigned long from, to; char mode[8];
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3)
+			for (int i = 0; i < 4; i++) if (from <= (uintptr_t)p[i] && (uintptr_t)p[i] < to) C[i] = mode[3]; }
+	for (C[4] = 1; C[4] < 100; C[4]++) { int fd = memfd_create("more", 0); if (fd < 0) break; close(fd); }
+	C[5] = errno == EMFILE;`, ""))
+	w := called(t, so)
+	if got := string(w.Outputs()[1][:4]); got != "ppps" {
+		t.Errorf("memory of no file, of the device zero twice, and of a file is %q, want ppps", got)
+	}
+	if out := w.Outputs()[1]; out[4] != mostMemoryFiles || out[5] != 1 {
+		t.Errorf("it made %d files in memory, and then was told that there were too many: %d", out[4], out[5])
+	}
+	callGood(t, w, compile(t, "good.c"))
+}
+
+// hasWatcher reports whether the system lets the filter ask.
+func hasWatcher(t *testing.T) bool {
+	t.Helper()
+	status, err := readFile("/proc/self/status")
+	return err == nil && bytes.Contains(status, []byte("\nSeccomp_filters:"))
+}
+
+// TestFilledFolder: a kernel cannot fill the disk, or memory, by many small files in its folder.
+func TestFilledFolder(t *testing.T) {
+	if landlockVersion() < landlockTruncate {
+		t.Skip("this system has no Landlock, or an old one")
+	}
+	so := compileText(t, ".c", kernelC(`char path[256]; static char text[64 << 10];
+	for (int i = 0; i < dims[0]; i++) {
+		snprintf(path, sizeof path, "%s/%d", getenv("TMPDIR"), i);
+		int fd = open(path, O_CREAT | O_WRONLY, 0600); need(fd >= 0);
+		if (dims[1]) need(write(fd, text, sizeof text) == sizeof text);
+		close(fd);
+	}`, ""))
+	w := start(t, Options{Core: -1, Limits: Limits{File: 64 << 10}}) // 4 MiB in all
+	for _, c := range []struct {
+		files, full int64
+		ok          bool
+	}{{50, 1, true}, {80, 1, false}, {900, 0, true}, {1100, 0, false}} {
+		mapIsolation(t, w)
+		if err := w.Load(so); err != nil {
+			t.Fatal(err)
+		}
+		folder := w.running.scratch
+		err := w.Call(t.Context(), []int64{c.files, c.full})
+		if c.ok && err != nil {
+			t.Errorf("%d files: %v", c.files, err)
+		} else if !c.ok {
+			wantRejection(t, err, space.Crashed, "wrote files of more than 4 MiB in all to its folder")
+		}
+		w.Unload()
+		if _, err := os.Stat(folder); err == nil {
+			t.Errorf("the folder of %d files is left", c.files)
+		}
 	}
 }
 

@@ -117,6 +117,20 @@ func (a evidenceArea) at(regions []region, slot, buffer int, after bool) int {
 	return at
 }
 
+// forgetEvidence damages the outputs that an earlier request has left as evidence. If calls of the next request are left out, they are not taken
+// for its own.
+func (m *memory) forgetEvidence() {
+	for slot := range m.evidence.Slots {
+		for i, r := range m.regions {
+			if r.Mode == In {
+				continue
+			}
+			at := m.evidence.Offset + m.evidence.at(m.regions, slot, i, true)
+			copy(m.data[at:at+r.Bytes], otherPoison)
+		}
+	}
+}
+
 // newMemory creates the memory and writes the inputs and the patterns.
 func newMemory(buffers []Buffer, inputs [][]byte) (*memory, error) {
 	regions, total, err := layout(buffers)

@@ -44,7 +44,7 @@ type Limits struct {
 	CPU    time.Duration // of one load or call, all its threads together
 	Memory int64         // bytes of address space in addition to the buffers; not enforced under the race detector
 	Output int64         // bytes written to standard output and standard error together, from one load to the next
-	File   int64         // bytes of any file that it writes
+	File   int64         // bytes of any file that it writes; those in the folder of a candidate may have 64 times as many in all
 }
 
 // DefaultLimits returns the limits that zero fields stand for.

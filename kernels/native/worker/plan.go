@@ -180,12 +180,12 @@ func (p *planner) mixes(of stretchOf) bool { return of.variant < 0 && p.w.conten
 func (p *planner) draw() {
 	t, a := p.t, &p.w.arena
 	if t.Known {
-		p.of = append(p.of, stretchOf{place: a.place, variant: p.another(a.variants[a.place*a.copies+a.next%a.copies]), calls: 1})
+		p.of = append(p.of, stretchOf{place: a.place, variant: p.another(a.variants[a.place*a.copies+a.order[a.next]]), calls: 1})
 		return
 	}
 	window := max(min(t.Window, t.Calls), (t.Calls*t.Samples+MostStretches-1)/MostStretches, 1)
 	if p.inPlace || a.copies > 1 {
-		window = min(window, a.copies) // each call finds its own input
+		window = min(window, a.copies-p.choice()+1) // each call finds its own input
 	}
 	place := (a.place + 1) % a.places
 	if !t.Warm {
@@ -224,6 +224,16 @@ func (p *planner) draw() {
 		}
 	}
 	a.place = place
+}
+
+// choice returns among how many copies the next one is drawn. Where the operands are cold, it is a quarter of all: if the copies came in a fixed
+// order, a call could load those of the next one into the caches. The call of a request for a known variant has no choice, because the
+// variant depends on what its copy holds.
+func (p *planner) choice() int {
+	if !p.t.Cold || p.t.Known {
+		return 1
+	}
+	return p.w.arena.copies/4 + 1
 }
 
 // settles reports whether there is a call before each sample to warm up the place. It is not needed where a sample is one long
@@ -313,10 +323,9 @@ func (p *planner) stretch(of stretchOf, slot int) {
 	if a.copies == 1 {
 		sets = append(sets, first)
 	} else {
-		for i := range min(of.calls, a.copies) {
-			sets = append(sets, first+(a.next+i)%a.copies)
+		for range min(of.calls, a.copies) {
+			sets = append(sets, first+a.draw(p.choice(), p.rng))
 		}
-		a.next = (a.next + of.calls) % a.copies
 	}
 	last := sets[(of.calls-1)%len(sets)]
 	if of.calls <= len(sets) {

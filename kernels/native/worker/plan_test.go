@@ -44,6 +44,7 @@ func newPlanned(regions []region, contents, whole, copies, places int) *planned 
 		}
 	}
 	w.arena.copies, w.arena.places, w.arena.variants = copies, places, slices.Repeat([]int{-1}, copies*places)
+	w.arena.order = ordered(copies)
 	w.arena.parts, w.arena.fresh = map[partsOf]*parted{}, map[partsOf][]int{}
 	w.area = newEvidenceArea(regions, 0)
 	p.evidence = make([]uint64, w.area.Size/8+1)
@@ -147,6 +148,43 @@ func TestPlanCopies(t *testing.T) {
 		if at = int(of.stretches[i].steps); len(seen) != s.calls {
 			t.Errorf("%d calls have %d copies", s.calls, len(seen))
 		}
+	}
+}
+
+// TestPlanCold: where operands are cold, nobody can tell which copy a call takes by those before it. But a copy stays untouched until three
+// quarters of the others had their turn, and each has turns.
+func TestPlanCold(t *testing.T) {
+	const copies = 24
+	regions := []region{{Bytes: 4096, Mode: In, Elem: 4}, {Bytes: 4096, Mode: Out, Elem: 4}}
+	p := newPlanned(regions, 40, 3, copies, 1)
+	last, follows := map[uintptr]int{}, map[[2]uintptr]int{}
+	call, before := 0, uintptr(0)
+	for i := range uint64(20) {
+		of := p.w.newPlanner(&timeRequest{Calls: 100, Samples: 2, Window: 40, Cold: true, Sparse: true, Seed: [2]uint64{7, i}})
+		of.write()
+		p.w.arena.requests++
+		for _, s := range of.steps {
+			if at, seen := last[s.set]; seen && call-at < copies*3/4 {
+				t.Fatalf("call %d takes the copy of call %d", call, at)
+			}
+			last[s.set] = call
+			follows[[2]uintptr{before, s.set}]++
+			before = s.set
+			call++
+		}
+	}
+	most := 0
+	for _, n := range follows {
+		most = max(most, n)
+	}
+	// Each of the copies has some 170 turns. In a fixed order the same one would follow each time.
+	if len(last) != copies || most > 50 {
+		t.Errorf("%d of %d copies had turns, and one followed another one %d times in %d calls", len(last), copies, most, call)
+	}
+	known := p.w.newPlanner(&timeRequest{Calls: 1, Samples: 1, Cold: true, Known: true, Seed: [2]uint64{7, 99}})
+	held := p.w.arena.variants[p.w.arena.order[p.w.arena.next]]
+	if known.write(); known.of[0].variant == held {
+		t.Errorf("the call on a known variant works on variant %d, which its copy holds already", held)
 	}
 }
 

@@ -6,6 +6,9 @@ import "golang.org/x/sys/unix"
 
 const auditArchitecture = 0xc000003e // AUDIT_ARCH_X86_64
 
+// ownHigh begins the range of the worker's own memory, above the heap of Go (2^46) and below programs: the high half of its first address.
+const ownHigh = 0x4000
+
 // refusedHere are refused calls that exist only on this architecture; the other lists are alike.
 var refusedHere = []uint32{unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_IOPL, unix.SYS_IOPERM}
 

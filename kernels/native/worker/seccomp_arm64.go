@@ -6,6 +6,9 @@ import "golang.org/x/sys/unix"
 
 const auditArchitecture = 0xc00000b7 // AUDIT_ARCH_AARCH64
 
+// ownHigh begins the range of the worker's own memory, above the heap of Go (2^47) and below programs: the high half of its first address.
+const ownHigh = 0x8000
+
 // refusedHere are refused calls that exist only on this architecture; the other lists are alike.
 var refusedHere []uint32
 

@@ -4,6 +4,7 @@ package worker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,9 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 		if t.Seed == [2]uint64{} {
 			seed = [2]uint64{kernels.FreshSeed(), kernels.FreshSeed()}
 		}
+		if w.memory != nil {
+			w.memory.forgetEvidence()
+		}
 		r, err := w.ask(ctx, request{Prepare: &timeRequest{
 			Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Places: t.Places, Warm: t.Warm,
 			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Touch: t.Touch, Whole: t.Whole, Known: t.Known, Idle: t.Idle,
@@ -89,24 +93,35 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 				return Timing{}, err
 			}
 		}
-		if len(r.Seconds) != t.Samples {
+		if err := w.complete(r, t); err != nil {
 			w.stop()
-			return Timing{}, kernels.Reject(space.Crashed, "answered with %d samples where %d were asked", len(r.Seconds), t.Samples)
-		}
-		if r.Calls < t.Calls*t.Samples {
-			w.stop()
-			return Timing{}, kernels.Reject(space.Crashed, "wrote to the connection with tune")
+			return Timing{}, err
 		}
 		if t.Idle {
 			return Timing{Calls: r.Calls, First: r.First, Each: r.Each}, nil
 		}
-		if doubt = used.doubt(r, t, memoryRate); doubt == nil {
+		all := w.running.all.and(r)
+		if doubt = cmp.Or(used.doubt(r, t, memoryRate), all.doubt(t, memoryRate)); doubt == nil {
+			w.running.all = all
 			out := Timing{Seconds: r.Seconds, First: r.First, Each: r.Each, Whole: r.Whole, Window: max(t.Window, 1), Calls: r.Calls}
 			out.Evidence, err = w.evidence(r.Evidence, t.Samples)
 			return out, err
 		}
 	}
 	return Timing{}, doubt
+}
+
+// complete says what an answer lacks, nil for nothing.
+func (w *Worker) complete(r reply, t TimeRequest) error {
+	switch m := w.memory; {
+	case len(r.Seconds) != t.Samples:
+		return kernels.Reject(space.Crashed, "answered with %d samples where %d were asked", len(r.Seconds), t.Samples)
+	case r.Calls < t.Calls*t.Samples:
+		return kernels.Reject(space.Crashed, "wrote to the connection with tune")
+	case m != nil && len(r.Evidence) < min(m.evidence.Slots, t.Samples):
+		return kernels.Reject(space.Crashed, "answered without evidence of its calls: it wrote to the connection with tune")
+	}
+	return nil
 }
 
 // A timing is repeated where its clocks cannot all be right. Other processes disturb a machine for tenths of a second.
@@ -310,8 +325,8 @@ func (u usage) doubt(r reply, t TimeRequest, rate func(Clock) float64) error {
 		return implausible("its clock says that %.3f s passed, and that of the wall says %.3f s", r.Spent, wall)
 	case sum > r.Spent*(1+clockShare)+clockSlack || r.Timed > r.Spent*(1+clockShare)+clockSlack:
 		return implausible("its calls add up to %.3f s of %.3f s", max(sum, r.Timed), r.Spent)
-	case r.Spent-r.Timed > besides(r, t, slowest) && r.Spent-r.Timed > besides(r, t, rate(t.Clock)):
-		return implausible("%.3f s passed beside its calls, where reading and changing %d bytes takes no more than %.3f s: it works outside of its calls, or the machine is too busy to measure it", r.Spent-r.Timed, r.Bytes, besides(r, t, slowest))
+	case r.worksBeside(t, rate):
+		return r.besideDoubt(t)
 	case t.Clock == CPU && r.Spent > process*(1+clockShare)+clockSlack:
 		return implausible("its clock says that it used %.3f s of CPU time, and that of its process says %.3f s", r.Spent, process)
 	case t.Clock == CPU && known && caller.Seconds() > r.Spent*(1+clockShare)+clockSlack:
@@ -376,6 +391,37 @@ func (u usage) waited(r reply, t TimeRequest) error {
 
 // slowest is the rate of a slow memory, in bytes per second, on a machine that others leave alone.
 const slowest = 1.5e9
+
+// worksBeside reports whether more time passed beside the calls than what is done there takes.
+func (r reply) worksBeside(t TimeRequest, rate func(Clock) float64) bool {
+	return r.Spent-r.Timed > besides(r, t, slowest) && r.Spent-r.Timed > besides(r, t, rate(t.Clock))
+}
+
+func (r reply) besideDoubt(t TimeRequest) error {
+	return kernels.Reject(space.Invalid, "implausible: %.3f s passed beside its calls, where reading and changing %d bytes takes no more than %.3f s: it works outside of its calls, or the machine is too busy to measure it",
+		r.Spent-r.Timed, r.Bytes, besides(r, t, slowest))
+}
+
+// accepted sums up the requests of a candidate that were accepted. A request may take some milliseconds for what happens now and then. If each of
+// many short ones takes them, the times of its calls are not what they seem.
+type accepted struct{ reply }
+
+// and adds an answer.
+func (a accepted) and(r reply) accepted {
+	a.Spent += r.Spent
+	a.Timed += r.Timed
+	a.Bytes += r.Bytes
+	a.Stretches += r.Stretches
+	return a
+}
+
+// doubt says why the answers cannot all be right, or returns nil. t is the last request.
+func (a accepted) doubt(t TimeRequest, rate func(Clock) float64) error {
+	if a.worksBeside(t, rate) {
+		return a.besideDoubt(t)
+	}
+	return nil
+}
 
 // besides returns how many seconds a request may take in addition to its calls: for the bytes at the rate of the memory, the clocks,
 // and page faults. Wall time continues while other processes have the core.

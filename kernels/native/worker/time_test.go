@@ -824,3 +824,81 @@ func TestResultApart(t *testing.T) {
 		t.Errorf("a second result: %v", err)
 	}
 }
+
+// TestForgedAnswer: an answer of a candidate in place of the worker lacks evidence of its calls, which no worker leaves out.
+func TestForgedAnswer(t *testing.T) {
+	so := compileText(t, ".c", kernelC(`if (dims[0]) {
+		char text[256];
+		need(write(3, text, snprintf(text, sizeof text, "{\"Seq\":%d}", (int)dims[0])) > 0);
+		need(write(3, text, snprintf(text, sizeof text, "{\"Seq\":%d,\"Seconds\":[1e-6],\"Spent\":1e-5,\"Timed\":1e-6,\"Calls\":2}", (int)dims[0] + 1)) > 0);
+	}`, ""))
+	w := startTimer(t, Options{Core: -1})
+	mapIsolation(t, w)
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	request := TimeRequest{Calls: 1, Samples: 1, Clock: CPU, Dims: []int64{0}}
+	if _, err := w.Time(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	request.Dims[0] = int64(w.running.seq + 2) // the number of the request for calls; that for their times follows
+	_, err := w.Time(t.Context(), request)
+	wantRejection(t, err, space.Crashed, "answered without evidence of its calls")
+}
+
+// TestForgetEvidence: what a request leaves as evidence is none for the next one, if calls of that are left out.
+func TestForgetEvidence(t *testing.T) {
+	w := startTimer(t, Options{Core: -1})
+	mapIsolation(t, w)
+	if err := w.Load(compileText(t, ".c", kernelC("", ""))); err != nil {
+		t.Fatal(err)
+	}
+	timing, err := w.Time(t.Context(), TimeRequest{Calls: 1, Samples: 20, Clock: CPU})
+	if err != nil || len(timing.Evidence) == 0 {
+		t.Fatalf("%d pieces of evidence, %v", len(timing.Evidence), err)
+	}
+	for _, e := range timing.Evidence {
+		if !slices.Equal(e.Wrote[1], make([]byte, isolationLen)) {
+			t.Errorf("it wrote %v", e.Wrote[1])
+		}
+	}
+	w.memory.forgetEvidence()
+	for _, e := range timing.Evidence {
+		if !slices.Equal(e.Wrote[1][:4], otherPoison) {
+			t.Errorf("what is left begins with %v", e.Wrote[1][:4])
+		}
+	}
+}
+
+// TestAccepted: what passes beside the calls of one request may be what happens now and then, and in many requests it is not.
+func TestAccepted(t *testing.T) {
+	normal := func(Clock) float64 { return slowest }
+	request := TimeRequest{Calls: 1, Clock: CPU}
+	for _, c := range []struct {
+		name   string
+		beside float64 // seconds in each of 100 requests
+		clock  Clock
+		want   bool // a doubt
+	}{
+		{"nothing", 0, CPU, false},
+		{"what the bytes and the stretches may take", 0.36e-3, CPU, false},
+		{"a third of the calls", 1.7e-3, CPU, true},
+		{"a third of the calls by the wall clock, which goes on", 1.7e-3, Wall, false},
+	} {
+		var all accepted
+		var doubt error
+		requests := 0
+		request.Clock = c.clock
+		for ; requests < 100 && doubt == nil; requests++ {
+			all = all.and(reply{Spent: 5e-3, Timed: 5e-3 - c.beside, Bytes: 450_000, Stretches: 20})
+			doubt = all.doubt(request, normal)
+		}
+		if (doubt != nil) != c.want || requests < 2 {
+			t.Errorf("%s: %v after %d requests", c.name, doubt, requests)
+		}
+	}
+	busy := func(Clock) float64 { return slowest / 10 }
+	if doubt := (accepted{}).and(reply{Spent: 0.5, Timed: 0.33, Bytes: 45_000_000, Stretches: 2000}).doubt(request, busy); doubt != nil {
+		t.Errorf("where the memory is slow: %v", doubt)
+	}
+}

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
@@ -63,6 +65,7 @@ type instance struct {
 	outlook   outlook  // before the candidate was loaded
 	thread    int      // that the candidate is called on; 0 where none is loaded
 	rest      rest     // what it does while nothing is asked of it
+	all       accepted // its timings since the candidate was loaded
 	missed    int      // consecutive polls that did not find the thread
 	halted    int      // consecutive polls that found it stopped
 	memory    *memory  // that it has mapped
@@ -311,7 +314,7 @@ func (w *Worker) load(ctx context.Context, so string) (sharing bool, err error) 
 	n.candidate = true
 	n.others = n.others || n.ran != "" && n.ran != so
 	n.ran, w.shared = so, n.others
-	n.current, n.rest = false, rest{} // another candidate may have harmed the mapping
+	n.current, n.rest, n.all = false, rest{}, accepted{} // another candidate may have harmed the mapping
 	r, err := w.receive(ctx, n.seq, w.limits.Wall, w.limits.CPU)
 	if err != nil {
 		return false, err
@@ -489,6 +492,9 @@ func (w *Worker) receive(ctx context.Context, seq uint64, wall, cpu time.Duratio
 			if n.candidate && n.output.flooded() {
 				return reply{}, w.flooded()
 			}
+			if n.candidate && n.hoards(w.limits.File) {
+				return reply{}, w.hoarded()
+			}
 			if r.Error != "" {
 				return reply{}, w.fail(space.Crashed, "could not go on: %s", r.Error)
 			}
@@ -510,6 +516,8 @@ func (w *Worker) receive(ctx context.Context, seq uint64, wall, cpu time.Duratio
 		switch {
 		case n.output.flooded():
 			return reply{}, w.flooded()
+		case n.hoards(w.limits.File):
+			return reply{}, w.hoarded()
 		case now.After(deadline) && n.halted > 0:
 			return reply{}, w.fail(space.Crashed, "%s", stopped)
 		case now.After(deadline):
@@ -545,6 +553,36 @@ func Probe(ctx context.Context) (Isolation, error) {
 
 func (w *Worker) flooded() error {
 	return w.fail(space.Crashed, "wrote more than %s of output", files.Size(w.limits.Output))
+}
+
+// mostFilled is how much the files of a scratch folder may take in all, in files of the largest size.
+const mostFilled = 64
+
+// hoards reports whether the files in the scratch folder take more than they may, each of them file bytes at most. A memory file system may
+// hold them.
+func (n *instance) hoards(file int64) bool {
+	return n.scratch != "" && len(names(n.scratch)) > 0 && filled(n.scratch, mostFilled*file) > mostFilled*file
+}
+
+// filled returns how many bytes of its file system a folder with all that is in it takes, each file and folder a block at least. It stops
+// counting above most.
+func filled(dir string, most int64) (bytes int64) {
+	const block = 4096
+	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		var s unix.Stat_t
+		if err == nil && unix.Lstat(path, &s) == nil { // otherwise it is gone meanwhile
+			bytes += max(s.Blocks*512, block)
+		}
+		if bytes > most {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return bytes
+}
+
+func (w *Worker) hoarded() error {
+	return w.fail(space.Crashed, "wrote files of more than %s in all to its folder", files.Size(mostFilled*w.limits.File))
 }
 
 // mostHalted is how many polls in a row may find a candidate stopped: those of two seconds.

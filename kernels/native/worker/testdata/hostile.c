@@ -258,7 +258,8 @@ void tune_kernel(void *const *args, const int64_t *dims)
 		for (int fd = 3; fd < 64; fd++)
 			if (ftruncate(fd, 0) < 0)
 				continue;
-		mprotect((void *)((uintptr_t)C & ~4095ul), 4096, PROT_NONE);
+		if (mprotect((void *)((uintptr_t)C & ~4095ul), 4096, PROT_NONE) != 0)
+			abort();
 		C[0] = 1;
 		break;
 	case 45:
@@ -335,7 +336,8 @@ void tune_kernel(void *const *args, const int64_t *dims)
 		break;
 	}
 	case 63:
-		munmap((void *)((uintptr_t)C & ~4095ul), 4096);
+		if (munmap((void *)((uintptr_t)C & ~4095ul), 4096) != 0)
+			abort();
 		C[0] = 1;
 		break;
 	case 64:
