@@ -20,6 +20,8 @@ const (
 	thinStrip   = 4    // vectors of a strip of columns whose sums stay in registers
 	thinSums    = 8    // sums in flight, which hide the latency of a multiply-add
 	thinColumns = 6    // columns of a product that is computed as dot products
+	smallRows   = 8    // rows of a small product, which is no longer one of thinRows
+	smallWidth  = 64   // and its columns
 	thinBlock   = 1024 // elements of a column that are copied at once, or columns of sums of rows
 )
 
@@ -45,7 +47,7 @@ func (v thinVector) storePart(at, of, n string) string {
 // quad is the shortest vector.
 var quad = thinVector{"wide_quad", 4}
 
-// thinWriter writes the forms for thin products: those with few columns, few rows, or sums of few terms.
+// thinWriter writes the forms for thin products: those with few columns, few rows, sums of few terms, or not many of both rows and columns.
 type thinWriter struct {
 	*writer
 	isa    string
@@ -83,6 +85,7 @@ func (t *thinWriter) write() {
 		t.fewRows(rows)
 	}
 	t.oneVector()
+	t.small()
 	t.fewColumns()
 	for k := 1; k <= thinDepth; k++ {
 		t.fewTerms(k)
@@ -135,7 +138,7 @@ func (t *thinWriter) keep(rows int, vector string) {
 
 // thinProducts is the condition, as a formula, under which a product takes these forms.
 func thinProducts() string {
-	return fmt.Sprintf("k <= %d or m <= %d or n <= 16", thinDepth, thinRows)
+	return fmt.Sprintf("k <= %d or m <= %d or n <= 16 or (m <= %d and n <= %d)", thinDepth, thinRows, smallRows, smallWidth)
 }
 
 // choose writes the function that the code begins with.
@@ -156,8 +159,12 @@ func (t *thinWriter) choose() {
 	}
 	if t.masked() {
 		t.Line("if (n <= %d) return one_narrow(m, n, %s), 1;", t.narrow.lanes, thinCall)
-		t.Line("return one_wide(m, n, %s), 1;", thinCall)
+		t.Line("if (n <= %d) return one_wide(m, n, %s), 1;", t.wide.lanes, thinCall)
+		t.chooseSmall()
 	} else {
+		t.Open("if (n > %d)", 2*t.wide.lanes)
+		t.chooseSmall()
+		t.Close()
 		t.Line("if (n > %d) return two_%s(m, n, %s), 1;", t.wide.lanes, t.wide.name, thinCall)
 		t.Line("if (k >= %d) return one_%s(m, n, %s), 1;", deepColumns, t.wide.name, thinCall)
 		t.Line("return two_%s(m, n, %s), 1;", quad.name, thinCall)

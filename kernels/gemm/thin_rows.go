@@ -2,6 +2,8 @@ package gemm
 
 import (
 	"fmt"
+
+	"tune/kernels/native/cgen"
 )
 
 // fewRows writes the products of a few rows as sums of rows of B.
@@ -116,13 +118,11 @@ func (t *thinWriter) span(rows, fewer, vectors int) {
 		t.Line("const float *a%d = a + %d * lda;", r, r)
 	}
 	t.Open("for (i64 p = 0; p < k; p++, b += ldb)")
-	for v := range vectors {
+	load := func(v int) {
 		t.Line("wide b%d = %s;", v, t.wide.load("b + "+at(v)))
 		t.keep(rows, fmt.Sprintf("b%d", v))
-		for r := range rows {
-			t.Line("c%d_%d += a%s[p] * b%d;", r, v, index(r), v)
-		}
 	}
+	oneStep(rows, vectors, load, func(r, v int) { t.Line("c%d_%d += a%s[p] * b%d;", r, v, index(r), v) })
 	t.Close()
 	each(func(r, v int) {
 		t.Line("%s", t.wide.store(fmt.Sprintf("c + %d * ldc + %s", r, at(v)), fmt.Sprintf("c%d_%d", r, v)))
@@ -143,8 +143,12 @@ func (t *thinWriter) termsAtOnce(rows int) []int {
 
 // oneVector writes the products with columns that fit into one vector, a part of which is loaded and stored, or into two that overlap.
 func (t *thinWriter) oneVector() {
+	heights := []int{8, 4, 2, 1}
+	if t.masked() {
+		heights = []int{8, 7, 6, 5, 4, 3, 2, 1} // registers hold several sums of each element
+	}
 	one := func(vec thinVector) {
-		t.down("one_"+vec.name, "strip_%d_1_"+vec.name, []int{8, 4, 2, 1}, func(rows int) {
+		t.down("one_"+vec.name, "strip_%d_1_"+vec.name, heights, func(rows int) {
 			if rows > thinRows { // those for fewer rows are there already
 				t.strip(rows, 1, vec)
 			}
@@ -220,9 +224,39 @@ func (t *thinWriter) pair(rows int, vec thinVector) {
 	t.Close()
 }
 
+// oneStep writes the loads of a row of B, and what its vectors add to the sums of some rows. What there is less of, factors or vectors, is in
+// registers all the time, so that as many as possible are left for the sums.
+func oneStep(rows, vectors int, load func(v int), add func(r, v int)) {
+	if rows > vectors {
+		for v := range vectors {
+			load(v)
+		}
+		for r := range rows {
+			for v := range vectors {
+				add(r, v)
+			}
+		}
+		return
+	}
+	for v := range vectors {
+		load(v)
+		for r := range rows {
+			add(r, v)
+		}
+	}
+}
+
+// sumsOf is how many sums each element of a strip has.
+func (t *thinWriter) sumsOf(rows, vectors int) int {
+	if rows > thinRows {
+		return cgen.Ceil(thinSums, rows*vectors)
+	}
+	return max(thinSums/(rows*vectors), 1)
+}
+
 // strip writes the function for a few vectors of columns, of which the last one holds n elements. Sums of one vector are several ones.
 func (t *thinWriter) strip(rows, vectors int, vec thinVector) {
-	unroll := max(thinSums/(rows*vectors), 1)
+	unroll := t.sumsOf(rows, vectors)
 	t.Blank()
 	t.Open("static NOINLINE void strip_%d_%d_%s(i64 n, %s)", rows, vectors, vec.name, thinArguments)
 	for r := range rows {
@@ -237,18 +271,16 @@ func (t *thinWriter) strip(rows, vectors int, vec thinVector) {
 	}
 	steps := func(unroll int) {
 		for u := range unroll {
-			for v := range vectors {
+			load := func(v int) {
 				at := fmt.Sprintf("b + %d", v*vec.lanes)
-				load := vec.load(at)
+				vector := vec.load(at)
 				if v == vectors-1 {
-					load = vec.part(at, "n")
+					vector = vec.part(at, "n")
 				}
-				t.Line("%s b%d_%d = %s;", vec.name, v, u, load)
+				t.Line("%s b%d_%d = %s;", vec.name, v, u, vector)
 				t.keep(rows, fmt.Sprintf("b%d_%d", v, u))
-				for r := range rows {
-					t.Line("c%d_%d_%d += a%s[%d] * b%d_%d;", r, v, u, index(r), u, v, u)
-				}
 			}
+			oneStep(rows, vectors, load, func(r, v int) { t.Line("c%d_%d_%d += a%s[%d] * b%d_%d;", r, v, u, index(r), u, v, u) })
 			t.Line("b += ldb;")
 		}
 		for r := range rows {
