@@ -73,6 +73,7 @@ const (
 )
 
 func (t *thinWriter) write() {
+	t.Line("#define THIN __attribute__((noinline, aligned(64))) // so that what stands before a function does not change how long it takes")
 	t.vector(t.wide)
 	if t.narrow != t.wide {
 		t.vector(t.narrow)
@@ -128,6 +129,14 @@ func inPairs(sums []string) string {
 func masked(isa string) bool { return vectorBytes(isa) == 64 }
 
 func (t *thinWriter) masked() bool { return masked(t.isa) }
+
+// registers are how many vectors the processor has registers for.
+func (t *thinWriter) registers() int {
+	if t.masked() {
+		return 32
+	}
+	return 16
+}
 
 // keep has the compiler hold a vector in a register that several rows use: gcc would load it for each of them.
 func (t *thinWriter) keep(rows int, vector string) {

@@ -31,7 +31,7 @@ func (t *thinWriter) fewRows(rows int) {
 	}
 	t.Blank()
 	t.Comment("Products of %d rows as sums of rows of B. What is far away is read in its order.", rows)
-	t.Open("static NOINLINE void thin_rows_%d(i64 n, %s)", rows, thinArguments)
+	t.Open("static THIN void thin_rows_%d(i64 n, %s)", rows, thinArguments)
 	if narrow {
 		t.Line("if (n <= %d) return strip_%d_1_narrow(n, %s);", t.narrow.lanes, rows, thinCall)
 	}
@@ -95,7 +95,7 @@ func (t *thinWriter) spans(rows int) (out []int) {
 // its order. The last vectors overlap.
 func (t *thinWriter) span(rows, fewer, vectors int) {
 	t.Blank()
-	t.Open("static NOINLINE void span_%d_%d(i64 n, %s)", rows, vectors, thinArguments)
+	t.Open("static THIN void span_%d_%d(i64 n, %s)", rows, vectors, thinArguments)
 	each := func(f func(r, v int)) {
 		for r := range rows {
 			for v := range vectors {
@@ -171,7 +171,7 @@ func (t *thinWriter) down(name, rowsOf string, heights []int, write func(rows in
 		write(rows)
 	}
 	t.Blank()
-	t.Open("static NOINLINE void %s(i64 m, i64 n, %s)", name, thinArguments)
+	t.Open("static THIN void %s(i64 m, i64 n, %s)", name, thinArguments)
 	t.goDown(heights, rowsOf, thinCall)
 	t.Close()
 }
@@ -199,7 +199,7 @@ func (t *thinWriter) goDown(heights []int, rowsOf, arguments string) {
 // pair writes the function for n columns in two vectors that overlap.
 func (t *thinWriter) pair(rows int, vec thinVector) {
 	t.Blank()
-	t.Open("static NOINLINE void pair_%d_%s(i64 n, %s)", rows, vec.name, thinArguments)
+	t.Open("static THIN void pair_%d_%s(i64 n, %s)", rows, vec.name, thinArguments)
 	t.Line("n -= %d;", vec.lanes)
 	for r := range rows {
 		t.Line("%s c%d = {0}, d%[2]d = {0};", vec.name, r)
@@ -224,15 +224,13 @@ func (t *thinWriter) pair(rows int, vec thinVector) {
 	t.Close()
 }
 
-// oneStep writes the loads of a row of B, and what its vectors add to the sums of some rows. What there is less of, factors or vectors, is in
-// registers all the time, so that as many as possible are left for the sums.
+// oneStep writes the loads of a row of B, and what its vectors add to the sums of some rows. With more rows than vectors, the vectors stay in
+// registers for all rows; otherwise the factors of the rows do.
 func oneStep(rows, vectors int, load func(v int), add func(r, v int)) {
-	if rows > vectors {
+	if rows <= max(vectors, thinRows) {
 		for v := range vectors {
 			load(v)
-		}
-		for r := range rows {
-			for v := range vectors {
+			for r := range rows {
 				add(r, v)
 			}
 		}
@@ -240,7 +238,9 @@ func oneStep(rows, vectors int, load func(v int), add func(r, v int)) {
 	}
 	for v := range vectors {
 		load(v)
-		for r := range rows {
+	}
+	for r := range rows {
+		for v := range vectors {
 			add(r, v)
 		}
 	}
@@ -258,7 +258,7 @@ func (t *thinWriter) sumsOf(rows, vectors int) int {
 func (t *thinWriter) strip(rows, vectors int, vec thinVector) {
 	unroll := t.sumsOf(rows, vectors)
 	t.Blank()
-	t.Open("static NOINLINE void strip_%d_%d_%s(i64 n, %s)", rows, vectors, vec.name, thinArguments)
+	t.Open("static THIN void strip_%d_%d_%s(i64 n, %s)", rows, vectors, vec.name, thinArguments)
 	for r := range rows {
 		for v := range vectors {
 			for u := range unroll {
@@ -318,7 +318,7 @@ func (t *thinWriter) strip(rows, vectors int, vec thinVector) {
 func (t *thinWriter) addRows(rows, terms int, far bool) {
 	suffix := map[bool]string{true: "_far"}[far]
 	t.Blank()
-	t.Open("static NOINLINE void add_%d_%d%s(i64 n, %s, int add)", rows, terms, suffix, matrixArguments)
+	t.Open("static THIN void add_%d_%d%s(i64 n, %s, int add)", rows, terms, suffix, matrixArguments)
 	t.factors(rows, terms)
 	for u := 1; u < terms; u++ {
 		t.Line("const float *b%d = b + %d * ldb;", u, u)

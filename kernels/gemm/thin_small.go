@@ -9,21 +9,33 @@ import (
 // is read where it is.
 func (t *thinWriter) small() {
 	for _, vectors := range t.widths() {
-		rowsOf, write := fmt.Sprintf("strip_%%d_%d_wide", vectors), func(rows int) {
-			if rows > thinRows { // those for fewer rows are there already
+		rowsOf, heights := fmt.Sprintf("span_%%d_%d", vectors), t.smallHeights(vectors)
+		if t.masked() {
+			rowsOf = fmt.Sprintf("strip_%%d_%d_wide", vectors)
+		}
+		for _, rows := range heights {
+			switch { // some functions for fewer rows are there already
+			case t.masked() && rows > thinRows:
 				t.strip(rows, vectors, t.wide)
+			case !t.masked() && !slices.Contains(t.spans(rows), vectors):
+				t.span(rows, vectors-1, vectors)
 			}
 		}
-		if !t.masked() {
-			rowsOf, write = fmt.Sprintf("span_%%d_%d", vectors), func(rows int) {
-				if !slices.Contains(t.spans(rows), vectors) {
-					t.span(rows, vectors-1, vectors)
-				}
-			}
+		t.Blank()
+		t.Open("static THIN void small_%d(i64 m, i64 n, %s)", vectors, thinArguments)
+		if most := heights[0]; leavesOne(most) {
+			t.Open("if (m %% %d == 1)", most) // one row alone would take as long as two
+			t.Line(rowsOf+"(n, %s);", most-1, thinCall)
+			t.Line("m -= %d, a += %[1]d * lda, c += %[1]d * ldc;", most-1)
+			t.Close()
 		}
-		t.down(fmt.Sprintf("small_%d", vectors), rowsOf, t.smallHeights(vectors), write)
+		t.goDown(heights, rowsOf, thinCall)
+		t.Close()
 	}
 }
+
+// leavesOne reports whether strips of so many rows may leave one row of a small product, which others could take.
+func leavesOne(most int) bool { return most > 2 && most < smallRows }
 
 // widths are how many vectors hold the columns of a small product. Without fast stores under a mask the last two of them overlap.
 func (t *thinWriter) widths() []int {
@@ -35,16 +47,16 @@ func (t *thinWriter) widths() []int {
 
 // smallHeights are the numbers of rows that are computed at once, the most first, with columns in some vectors.
 func (t *thinWriter) smallHeights(vectors int) (out []int) {
-	registers := 16
-	if t.masked() {
-		registers = 32
-	}
 	most := smallRows
-	for most*vectors+min(most, vectors)+1 > registers {
+	for most*vectors+min(most, vectors)+1 > t.registers() {
 		most--
 	}
 	for m := thinRows + 1; m <= smallRows; m++ {
-		out = append(out, min(m, most), m%most)
+		left := m
+		if m%most == 1 && leavesOne(most) {
+			out, left = append(out, most-1), m-(most-1)
+		}
+		out = append(out, min(left, most), left%most)
 	}
 	slices.Sort(out)
 	out = slices.Compact(out)
