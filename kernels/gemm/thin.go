@@ -169,14 +169,11 @@ func (t *thinWriter) choose() {
 	if t.masked() {
 		t.Line("if (n <= %d) return one_narrow(m, n, %s), 1;", t.narrow.lanes, thinCall)
 		t.Line("if (n <= %d) return one_wide(m, n, %s), 1;", t.wide.lanes, thinCall)
-		t.chooseSmall()
 	} else {
-		t.Open("if (n > %d)", 2*t.wide.lanes)
-		t.chooseSmall()
-		t.Close()
-		t.Line("if (n > %d) return two_%s(m, n, %s), 1;", t.wide.lanes, t.wide.name, thinCall)
-		t.Line("if (k >= %d) return one_%s(m, n, %s), 1;", deepColumns, t.wide.name, thinCall)
-		t.Line("return two_%s(m, n, %s), 1;", quad.name, thinCall)
+		t.Line("if (n <= %d && k >= %d) return one_%s(m, n, %s), 1;", t.wide.lanes, deepColumns, t.wide.name, thinCall)
+		t.Line("if (n <= %d) return two_%s(m, n, %s), 1;", t.wide.lanes, quad.name, thinCall)
+		t.Line("if (n <= %d) return two_%s(m, n, %s), 1;", 2*t.wide.lanes, t.wide.name, thinCall)
 	}
+	t.chooseSmall()
 	t.Close()
 }

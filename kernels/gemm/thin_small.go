@@ -32,6 +32,9 @@ func (t *thinWriter) small() {
 		t.goDown(heights, rowsOf, thinCall)
 		t.Close()
 	}
+	if widths := t.widths(); widths[len(widths)-1]*t.wide.lanes < smallWidth {
+		t.smallHalves(widths)
+	}
 }
 
 // leavesOne reports whether strips of so many rows may leave one row of a small product, which others could take.
@@ -64,24 +67,35 @@ func (t *thinWriter) smallHeights(vectors int) (out []int) {
 	return slices.DeleteFunc(out, func(rows int) bool { return rows == 0 })
 }
 
+// smallHalves writes the function for columns that are too many for one strip: those of the first half of the widest small product, and the rest.
+func (t *thinWriter) smallHalves(widths []int) {
+	half, lanes := smallWidth/2, t.wide.lanes
+	t.Blank()
+	t.Open("static THIN void small_%d(i64 m, i64 n, %s)", smallWidth/lanes, thinArguments)
+	t.Line("small_%d(m, %d, %s);", half/lanes, half, thinCall)
+	t.Line("n -= %d, b += %[1]d, c += %[1]d;", half)
+	for _, vectors := range widths {
+		if vectors*lanes < half {
+			t.Line("if (n <= %d) return small_%d(m, n, %s);", vectors*lanes, vectors, thinCall)
+		}
+	}
+	t.Line("small_%d(m, n, %s);", half/lanes, thinCall)
+	t.Close()
+}
+
 // chooseSmall writes the part of choose for small products.
 func (t *thinWriter) chooseSmall() {
 	widths, lanes := t.widths(), t.wide.lanes
-	if most := widths[len(widths)-1] * lanes; most < smallWidth {
-		half := smallWidth / 2
-		t.Open("if (n > %d)", most)
-		t.Line("small_%d(m, %d, %s);", half/lanes, half, thinCall)
-		t.Line("n -= %d, b += %[1]d, c += %[1]d;", half)
-		t.Close()
+	if last := widths[len(widths)-1]; last*lanes < smallWidth {
+		widths = append(widths, smallWidth/lanes)
 	}
 	for i, vectors := range widths {
-		n := "n"
-		if t.masked() {
-			n = fmt.Sprintf("n - %d", (vectors-1)*lanes) // in the last vector
-		}
-		condition := fmt.Sprintf("if (n <= %d) ", vectors*lanes)
+		condition, n := fmt.Sprintf("if (n <= %d) ", vectors*lanes), "n"
 		if i == len(widths)-1 {
 			condition = ""
+		}
+		if t.masked() {
+			n = fmt.Sprintf("n - %d", (vectors-1)*lanes) // in the last vector
 		}
 		t.Line("%sreturn small_%d(m, %s, %s), 1;", condition, vectors, n, thinCall)
 	}
