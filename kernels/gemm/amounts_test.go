@@ -105,7 +105,7 @@ func TestTileAmounts(t *testing.T) {
 		}
 		w := newTiledWriter(nil, configOf(p, LayoutNN), false, s.dims, true)
 		mr, nv, lanes := w.c.MR, w.c.NV, w.lanes()
-		for _, d := range [][3]int{{18, 47, 167}, {4, 17, 5}, {13, 32, 168}, {40, 91, 400}, {12, 31, 169}, {11, 40, 7}, {26, 33, 167}, {24, 57, 166}} {
+		for _, d := range [][3]int{{18, 47, 167}, {9, 17, 5}, {13, 32, 168}, {40, 91, 400}, {12, 31, 169}, {11, 40, 7}, {26, 33, 167}, {24, 57, 166}} {
 			m, n, k := d[0], d[1], d[2]
 			apart := 0 // columns that are dot products
 			if n%lanes == 1 && m > 20 {

@@ -20,6 +20,8 @@ const (
 	thinStrip   = 4    // vectors of a strip of columns whose sums stay in registers
 	thinSums    = 8    // sums in flight, which hide the latency of a multiply-add
 	thinColumns = 6    // columns of a product that is computed as dot products
+	smallRows   = 8    // rows of a small product, which is no longer one of thinRows
+	smallWidth  = 64   // and its columns
 	thinBlock   = 1024 // elements of a column that are copied at once, or columns of sums of rows
 )
 
@@ -45,7 +47,7 @@ func (v thinVector) storePart(at, of, n string) string {
 // quad is the shortest vector.
 var quad = thinVector{"wide_quad", 4}
 
-// thinWriter writes the forms for thin products: those with few columns, few rows, or sums of few terms.
+// thinWriter writes the forms for thin products: those with few columns, few rows, sums of few terms, or not many of both rows and columns.
 type thinWriter struct {
 	*writer
 	isa    string
@@ -71,6 +73,7 @@ const (
 )
 
 func (t *thinWriter) write() {
+	t.Line("#define THIN __attribute__((noinline, aligned(64))) // so that what stands before a function does not change how long it takes")
 	t.vector(t.wide)
 	if t.narrow != t.wide {
 		t.vector(t.narrow)
@@ -83,6 +86,7 @@ func (t *thinWriter) write() {
 		t.fewRows(rows)
 	}
 	t.oneVector()
+	t.small()
 	t.fewColumns()
 	for k := 1; k <= thinDepth; k++ {
 		t.fewTerms(k)
@@ -126,6 +130,14 @@ func masked(isa string) bool { return vectorBytes(isa) == 64 }
 
 func (t *thinWriter) masked() bool { return masked(t.isa) }
 
+// registers are how many vectors the processor has registers for.
+func (t *thinWriter) registers() int {
+	if t.masked() {
+		return 32
+	}
+	return 16
+}
+
 // keep has the compiler hold a vector in a register that several rows use: gcc would load it for each of them.
 func (t *thinWriter) keep(rows int, vector string) {
 	if rows > 1 {
@@ -135,7 +147,7 @@ func (t *thinWriter) keep(rows int, vector string) {
 
 // thinProducts is the condition, as a formula, under which a product takes these forms.
 func thinProducts() string {
-	return fmt.Sprintf("k <= %d or m <= %d or n <= 16", thinDepth, thinRows)
+	return fmt.Sprintf("k <= %d or m <= %d or n <= 16 or (m <= %d and n <= %d)", thinDepth, thinRows, smallRows, smallWidth)
 }
 
 // choose writes the function that the code begins with.
@@ -156,11 +168,12 @@ func (t *thinWriter) choose() {
 	}
 	if t.masked() {
 		t.Line("if (n <= %d) return one_narrow(m, n, %s), 1;", t.narrow.lanes, thinCall)
-		t.Line("return one_wide(m, n, %s), 1;", thinCall)
+		t.Line("if (n <= %d) return one_wide(m, n, %s), 1;", t.wide.lanes, thinCall)
 	} else {
-		t.Line("if (n > %d) return two_%s(m, n, %s), 1;", t.wide.lanes, t.wide.name, thinCall)
-		t.Line("if (k >= %d) return one_%s(m, n, %s), 1;", deepColumns, t.wide.name, thinCall)
-		t.Line("return two_%s(m, n, %s), 1;", quad.name, thinCall)
+		t.Line("if (n <= %d && k >= %d) return one_%s(m, n, %s), 1;", t.wide.lanes, deepColumns, t.wide.name, thinCall)
+		t.Line("if (n <= %d) return two_%s(m, n, %s), 1;", t.wide.lanes, quad.name, thinCall)
+		t.Line("if (n <= %d) return two_%s(m, n, %s), 1;", 2*t.wide.lanes, t.wide.name, thinCall)
 	}
+	t.chooseSmall()
 	t.Close()
 }

@@ -17,7 +17,7 @@ func (t *thinWriter) fewColumns() {
 		}
 		t.Blank()
 		t.Comment("Products with columns: %d.", columns)
-		t.Open("static NOINLINE void thin_columns_%d(i64 m, %s)", columns, thinArguments)
+		t.Open("static THIN void thin_columns_%d(i64 m, %s)", columns, thinArguments)
 		t.Line("float copy[%d] __attribute__((aligned(64)));", cgen.Ceil(columns, 4)*4*thinBlock)
 		t.Line("const int far = m * k > %d;", nextCache/4)
 		block := fmt.Sprint(thinBlock)
@@ -69,7 +69,7 @@ func (t *thinWriter) heights(columns int) []int {
 func (t *thinWriter) copyColumns() {
 	t.Blank()
 	t.Comment("Copies columns. Up to three more are written, with anything in them.")
-	t.Open("static NOINLINE void copy_columns(i64 n, i64 k, const float *b, i64 ldb, float *to)")
+	t.Open("static THIN void copy_columns(i64 n, i64 k, const float *b, i64 ldb, float *to)")
 	t.Open("for (i64 j = 0; j < n; j += 4)")
 	t.Line("i64 p = 0;")
 	t.Line("#if HAS(__builtin_shufflevector)")
@@ -95,7 +95,7 @@ func (t *thinWriter) copyColumns() {
 func (t *thinWriter) dots(rows, columns int) {
 	depth, vec := max(thinSums/(rows*columns), 1), t.narrow
 	t.Blank()
-	t.Open("static NOINLINE void dots_%dx%d(i64 k, const float *a, i64 lda, const float *b, float *c, i64 ldc, int add, int far)", rows, columns)
+	t.Open("static THIN void dots_%dx%d(i64 k, const float *a, i64 lda, const float *b, float *c, i64 ldc, int add, int far)", rows, columns)
 	each := func(f func(r, j int)) {
 		for r := range rows {
 			for j := range columns {

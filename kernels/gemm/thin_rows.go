@@ -2,6 +2,8 @@ package gemm
 
 import (
 	"fmt"
+
+	"tune/kernels/native/cgen"
 )
 
 // fewRows writes the products of a few rows as sums of rows of B.
@@ -29,7 +31,7 @@ func (t *thinWriter) fewRows(rows int) {
 	}
 	t.Blank()
 	t.Comment("Products of %d rows as sums of rows of B. What is far away is read in its order.", rows)
-	t.Open("static NOINLINE void thin_rows_%d(i64 n, %s)", rows, thinArguments)
+	t.Open("static THIN void thin_rows_%d(i64 n, %s)", rows, thinArguments)
 	if narrow {
 		t.Line("if (n <= %d) return strip_%d_1_narrow(n, %s);", t.narrow.lanes, rows, thinCall)
 	}
@@ -93,7 +95,7 @@ func (t *thinWriter) spans(rows int) (out []int) {
 // its order. The last vectors overlap.
 func (t *thinWriter) span(rows, fewer, vectors int) {
 	t.Blank()
-	t.Open("static NOINLINE void span_%d_%d(i64 n, %s)", rows, vectors, thinArguments)
+	t.Open("static THIN void span_%d_%d(i64 n, %s)", rows, vectors, thinArguments)
 	each := func(f func(r, v int)) {
 		for r := range rows {
 			for v := range vectors {
@@ -116,13 +118,11 @@ func (t *thinWriter) span(rows, fewer, vectors int) {
 		t.Line("const float *a%d = a + %d * lda;", r, r)
 	}
 	t.Open("for (i64 p = 0; p < k; p++, b += ldb)")
-	for v := range vectors {
+	load := func(v int) {
 		t.Line("wide b%d = %s;", v, t.wide.load("b + "+at(v)))
 		t.keep(rows, fmt.Sprintf("b%d", v))
-		for r := range rows {
-			t.Line("c%d_%d += a%s[p] * b%d;", r, v, index(r), v)
-		}
 	}
+	oneStep(rows, vectors, load, func(r, v int) { t.Line("c%d_%d += a%s[p] * b%d;", r, v, index(r), v) })
 	t.Close()
 	each(func(r, v int) {
 		t.Line("%s", t.wide.store(fmt.Sprintf("c + %d * ldc + %s", r, at(v)), fmt.Sprintf("c%d_%d", r, v)))
@@ -143,8 +143,12 @@ func (t *thinWriter) termsAtOnce(rows int) []int {
 
 // oneVector writes the products with columns that fit into one vector, a part of which is loaded and stored, or into two that overlap.
 func (t *thinWriter) oneVector() {
+	heights := []int{8, 4, 2, 1}
+	if t.masked() {
+		heights = []int{8, 7, 6, 5, 4, 3, 2, 1} // registers hold several sums of each element
+	}
 	one := func(vec thinVector) {
-		t.down("one_"+vec.name, "strip_%d_1_"+vec.name, []int{8, 4, 2, 1}, func(rows int) {
+		t.down("one_"+vec.name, "strip_%d_1_"+vec.name, heights, func(rows int) {
 			if rows > thinRows { // those for fewer rows are there already
 				t.strip(rows, 1, vec)
 			}
@@ -167,7 +171,7 @@ func (t *thinWriter) down(name, rowsOf string, heights []int, write func(rows in
 		write(rows)
 	}
 	t.Blank()
-	t.Open("static NOINLINE void %s(i64 m, i64 n, %s)", name, thinArguments)
+	t.Open("static THIN void %s(i64 m, i64 n, %s)", name, thinArguments)
 	t.goDown(heights, rowsOf, thinCall)
 	t.Close()
 }
@@ -195,7 +199,7 @@ func (t *thinWriter) goDown(heights []int, rowsOf, arguments string) {
 // pair writes the function for n columns in two vectors that overlap.
 func (t *thinWriter) pair(rows int, vec thinVector) {
 	t.Blank()
-	t.Open("static NOINLINE void pair_%d_%s(i64 n, %s)", rows, vec.name, thinArguments)
+	t.Open("static THIN void pair_%d_%s(i64 n, %s)", rows, vec.name, thinArguments)
 	t.Line("n -= %d;", vec.lanes)
 	for r := range rows {
 		t.Line("%s c%d = {0}, d%[2]d = {0};", vec.name, r)
@@ -220,11 +224,41 @@ func (t *thinWriter) pair(rows int, vec thinVector) {
 	t.Close()
 }
 
+// oneStep writes the loads of a row of B, and what its vectors add to the sums of some rows. With more rows than vectors, the vectors stay in
+// registers for all rows; otherwise the factors of the rows do.
+func oneStep(rows, vectors int, load func(v int), add func(r, v int)) {
+	if rows <= max(vectors, thinRows) {
+		for v := range vectors {
+			load(v)
+			for r := range rows {
+				add(r, v)
+			}
+		}
+		return
+	}
+	for v := range vectors {
+		load(v)
+	}
+	for r := range rows {
+		for v := range vectors {
+			add(r, v)
+		}
+	}
+}
+
+// sumsOf is how many sums each element of a strip has.
+func (t *thinWriter) sumsOf(rows, vectors int) int {
+	if rows > thinRows {
+		return cgen.Ceil(thinSums, rows*vectors)
+	}
+	return max(thinSums/(rows*vectors), 1)
+}
+
 // strip writes the function for a few vectors of columns, of which the last one holds n elements. Sums of one vector are several ones.
 func (t *thinWriter) strip(rows, vectors int, vec thinVector) {
-	unroll := max(thinSums/(rows*vectors), 1)
+	unroll := t.sumsOf(rows, vectors)
 	t.Blank()
-	t.Open("static NOINLINE void strip_%d_%d_%s(i64 n, %s)", rows, vectors, vec.name, thinArguments)
+	t.Open("static THIN void strip_%d_%d_%s(i64 n, %s)", rows, vectors, vec.name, thinArguments)
 	for r := range rows {
 		for v := range vectors {
 			for u := range unroll {
@@ -237,18 +271,16 @@ func (t *thinWriter) strip(rows, vectors int, vec thinVector) {
 	}
 	steps := func(unroll int) {
 		for u := range unroll {
-			for v := range vectors {
+			load := func(v int) {
 				at := fmt.Sprintf("b + %d", v*vec.lanes)
-				load := vec.load(at)
+				vector := vec.load(at)
 				if v == vectors-1 {
-					load = vec.part(at, "n")
+					vector = vec.part(at, "n")
 				}
-				t.Line("%s b%d_%d = %s;", vec.name, v, u, load)
+				t.Line("%s b%d_%d = %s;", vec.name, v, u, vector)
 				t.keep(rows, fmt.Sprintf("b%d_%d", v, u))
-				for r := range rows {
-					t.Line("c%d_%d_%d += a%s[%d] * b%d_%d;", r, v, u, index(r), u, v, u)
-				}
 			}
+			oneStep(rows, vectors, load, func(r, v int) { t.Line("c%d_%d_%d += a%s[%d] * b%d_%d;", r, v, u, index(r), u, v, u) })
 			t.Line("b += ldb;")
 		}
 		for r := range rows {
@@ -286,7 +318,7 @@ func (t *thinWriter) strip(rows, vectors int, vec thinVector) {
 func (t *thinWriter) addRows(rows, terms int, far bool) {
 	suffix := map[bool]string{true: "_far"}[far]
 	t.Blank()
-	t.Open("static NOINLINE void add_%d_%d%s(i64 n, %s, int add)", rows, terms, suffix, matrixArguments)
+	t.Open("static THIN void add_%d_%d%s(i64 n, %s, int add)", rows, terms, suffix, matrixArguments)
 	t.factors(rows, terms)
 	for u := 1; u < terms; u++ {
 		t.Line("const float *b%d = b + %d * ldb;", u, u)

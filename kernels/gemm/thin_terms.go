@@ -16,7 +16,7 @@ func (t *thinWriter) fewTerms(k int) {
 	}
 	t.Blank()
 	t.Comment("Products of sums of %d terms.", k)
-	t.Open("static NOINLINE void terms_%d(i64 m, i64 n, %s)", k, matrixArguments)
+	t.Open("static THIN void terms_%d(i64 m, i64 n, %s)", k, matrixArguments)
 	if t.masked() {
 		for vectors := 1; vectors <= thinStrip; vectors++ {
 			t.Line("if (n <= %d) return terms_%d_%d(m, n, %s);", vectors*t.wide.lanes, k, vectors, matrices)
@@ -49,7 +49,7 @@ func (t *thinWriter) termRows(k int) []int {
 // rowsOfTerms writes the function for a few rows.
 func (t *thinWriter) rowsOfTerms(k, rows int) {
 	t.Blank()
-	t.Open("static NOINLINE void sums_%d_%d(i64 n, %s)", k, rows, matrixArguments)
+	t.Open("static THIN void sums_%d_%d(i64 n, %s)", k, rows, matrixArguments)
 	for p := 1; p < k; p++ {
 		t.Line("const float *b%d = b + %d * ldb;", p, p)
 	}
@@ -105,7 +105,7 @@ func (t *thinWriter) rowsOfTerms(k, rows int) {
 func (t *thinWriter) termsStrip(k, vectors int) {
 	vec := t.wide
 	t.Blank()
-	t.Open("static NOINLINE void terms_%d_%d(i64 m, i64 n, %s)", k, vectors, matrixArguments)
+	t.Open("static THIN void terms_%d_%d(i64 m, i64 n, %s)", k, vectors, matrixArguments)
 	t.Line("n -= %d;", (vectors-1)*vec.lanes)
 	for p := range k {
 		for v := range vectors {

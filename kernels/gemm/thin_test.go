@@ -68,6 +68,9 @@ int main(void) {
 				for (int64_t k = 1; k <= 45; k += m % 3 + 1) check(m, n, k, pad);
 		for (int64_t m = 1; m <= 5; m++)
 			for (int64_t n = 19; n <= 150; n++) check(m, n, 1 + (n + m) % 11, pad);
+		for (int64_t m = 4; m <= 9; m++)
+			for (int64_t n = 17; n <= 66; n++)
+				for (int64_t k = 5; k <= 41; k += 6) check(m, n, k, pad);
 		for (int64_t m = 1; m <= 3; m++)
 			for (int64_t n = 151; n <= 470; n += m) check(m, n, 1 + (n + m) % 19, pad);
 		for (int64_t k = 1; k <= 4; k++) {
@@ -179,8 +182,8 @@ func TestThinAmounts(t *testing.T) {
 		m, n, k int64
 		thin    bool
 	}{
-		{cgen.AVX512, 3, 90, 90, true}, {cgen.AVX512, 4, 17, 5, false}, {cgen.AVX512, 90, 16, 90, true}, {cgen.AVX512, 90, 90, 4, true},
-		{cgen.AVX2, 3, 90, 90, true}, {cgen.AVX2, 90, 6, 15, true}, {cgen.AVX2, 90, 16, 90, true}, {cgen.AVX2, 90, 17, 90, false}, {cgen.AVX2, 90, 1, 5, true},
+		{cgen.AVX512, 3, 90, 90, true}, {cgen.AVX512, 9, 17, 5, false}, {cgen.AVX512, 8, 64, 5, true}, {cgen.AVX512, 8, 65, 5, false}, {cgen.AVX512, 90, 16, 90, true}, {cgen.AVX512, 90, 90, 4, true},
+		{cgen.AVX2, 3, 90, 90, true}, {cgen.AVX2, 90, 6, 15, true}, {cgen.AVX2, 90, 16, 90, true}, {cgen.AVX2, 90, 17, 90, false}, {cgen.AVX2, 4, 17, 90, true}, {cgen.AVX2, 90, 1, 5, true},
 	} {
 		for _, values := range thinPoints(test.isa) {
 			values["isa"] = test.isa
