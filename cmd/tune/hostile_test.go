@@ -53,7 +53,7 @@ var sourceModes = []hostileMode{
 	{"ends_thread", "pthread_exit(0);", "crashed", ""},
 	{"jumps", "jmp_buf env; memset(&env, 0x41, sizeof env); longjmp(env, 1);", "crashed", ""},
 	{"recurses", "sink = recurse(0);", "crashed", "stack overflow"},
-	{"unmaps", "munmap((void *)((uintptr_t)out & ~4095ul), 4096); out[0] = 1;", "crashed", ""},
+	{"unmaps", "munmap((void *)((uintptr_t)out & ~4095ul), 4096); out[0] = 1;", "wrong answer", "n=1000: out[0] is 1"}, // it may not unmap what it was given
 	{"closes", "for (int fd = 0; fd < 256; fd++) close(fd);", "crashed", "closed the connection"},
 	{"kills_parent", "kill(getppid(), SIGKILL);", "crashed", "signal to another process"},
 	{"kills_all", "kill(-1, SIGKILL);", "crashed", "signal to another process"},

@@ -59,8 +59,8 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-// await waits until the process has printed a text.
-func (s *said) await(t *testing.T, want string) {
+// await waits until the process has printed one of the texts.
+func (s *said) await(t *testing.T, want ...string) {
 	t.Helper()
 	patience := time.After(2 * time.Minute)
 	for {
@@ -70,7 +70,7 @@ func (s *said) await(t *testing.T, want string) {
 		}
 		more, text := s.more, s.text.String()
 		s.mu.Unlock()
-		if strings.Contains(text, want) {
+		if slices.ContainsFunc(want, func(w string) bool { return strings.Contains(text, w) }) {
 			return
 		}
 		select {

@@ -183,7 +183,8 @@ func TestTargetResumed(t *testing.T) {
 	outcomes(1)
 	ada.kill()
 	if measuredBy(t, dir)["ada"] < 100 {
-		run.out.await(t, "worker ada is silent: waiting for it\n")
+		// The run looks every second, and does not see a worker that served it for less.
+		run.out.await(t, "worker ada is silent: waiting for it\n", "no worker serves this run yet: worker bob refuses it")
 	}
 	ada = begin()
 	outcomes(5)
