@@ -406,7 +406,7 @@ func TestVariantsAtOnce(t *testing.T) {
 func TestNarrowInputs(t *testing.T) {
 	needCompiler(t)
 	const text = `
-kernel: {name: scale, shape: {n: 500}}
+kernel: {name: scale, shape: {n: 2000}}
 space: {parameters: [{name: KEEP, type: bool}]}
 source:
   file: scale.c
