@@ -264,11 +264,13 @@ func (s *sourceSpec) noteKept(ctx context.Context, r *reader, calls *caller, cas
 		}
 		return s.referenceError(err)
 	}
-	if _, err := s.s.verify(s.asked, again[0].buffers, results[last]); err != nil {
+	_, err = s.s.verify(s.asked, again[0].buffers, results[last])
+	if unlike := kernels.AsRejection(err); unlike != nil {
 		r.warn(s.s.reference.node, "function %s does not always give the same result on the same inputs: in a process of its own %v. It keeps something between calls, or is random, so that right candidates may be wrong: let it compute everything from its arguments",
-			s.s.reference.function, err)
+			s.s.reference.function, unlike.Reason)
+		return nil
 	}
-	return nil
+	return err
 }
 
 // noteUnwritten says how many elements of each output the reference leaves unwritten, where it writes others.

@@ -115,14 +115,14 @@ func mappedFiles(text []byte) (paths []string) {
 
 // runtimes are the libraries of compilers and of C. They stay once they are loaded, and keep nothing of what a candidate computes.
 var runtimes = []string{
-	"ld-linux", "libc", "libm", "libmvec", "libdl", "librt", "libpthread", "libgcc_s", "libstdc++", "libc++", "libc++abi", "libunwind", "libatomic", "libquadmath",
+	"ld", "libc", "libm", "libmvec", "libdl", "librt", "libpthread", "libgcc_s", "libstdc++", "libc++", "libc++abi", "libunwind", "libatomic", "libquadmath",
 	"libgomp", "libomp", "libiomp5",
 }
 
 // isRuntime reports whether a file is one of runtimes, of whatever version, or memory that only looks like a file.
 func isRuntime(path string) bool {
 	name, _, _ := strings.Cut(filepath.Base(path), ".")
-	name, _, _ = strings.Cut(name, "-x86")
+	name, _, _ = strings.Cut(name, "-") // ld-linux-x86-64.so.2, libm-2.31.so
 	return slices.Contains(runtimes, name) || strings.HasPrefix(path, "/memfd:") || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/SYSV")
 }
 
