@@ -29,6 +29,7 @@ type fake struct {
 	loads    int                                      // of the candidate
 	idle     float64                                  // seconds of a first call on new inputs of a function that does nothing
 	requests []worker.TimeRequest
+	within   []time.Duration // of the calls of CallWithin
 	samples  int
 	outputs  [][]byte
 	fresh    int  // processes that were asked for
@@ -63,7 +64,8 @@ func (f *fake) Call(ctx context.Context, _ []int64) error {
 }
 
 func (f *fake) CallAgain(ctx context.Context, dims []int64) error { return f.Call(ctx, dims) }
-func (f *fake) CallWithin(ctx context.Context, dims []int64, _ time.Duration) error {
+func (f *fake) CallWithin(ctx context.Context, dims []int64, within time.Duration) error {
+	f.within = append(f.within, within)
 	return f.Call(ctx, dims)
 }
 func (f *fake) Outputs() [][]byte { return f.outputs }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tune/kernels"
 	"tune/kernels/native/timing"
@@ -50,6 +51,9 @@ func TestVerifyReshaped(t *testing.T) {
 		r := kernels.AsRejection(err)
 		if c.reason == "" && err != nil || c.reason != "" && (r == nil || !strings.Contains(r.Reason, c.reason)) || f.loads != c.loads || calls != len(c.wrote) {
 			t.Errorf("%s: %v after %d calls and %d loads", c.name, err, calls, f.loads)
+		}
+		if want := time.Duration(c.uses) * shortCall; !slices.Equal(f.within, []time.Duration{2 * want, want}) {
+			t.Errorf("%s: the calls may take %v", c.name, f.within)
 		}
 		// A slow candidate is called so once.
 		m.perCall = 2 * timing.Slow

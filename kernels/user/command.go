@@ -37,6 +37,7 @@ type commandProblem struct {
 	owner *commandCandidate // the candidate whose build is in the shared directory; guarded by holding the host alone
 	own   scratch           // the directories of candidates that have their own
 	once  errands           // setup and cleanup
+	units map[int]unit      // what follows each number, by metric; guarded by mu
 	wrote map[string]bool   // the paths of files whose sizes are metrics and that runs have made; guarded by mu
 	show  func(what, stdout, stderr string)
 }
@@ -110,6 +111,7 @@ type commandCandidate struct {
 	stale   map[string]bool  // which of these neither the build nor the last run has written
 	ran     bool             // whether the directory holds the output of a run
 	seed    uint64           // of the last check
+	checked float64          // the least cost of a run that was found right; 0 before the first
 	warmed  int              // runs that do not count, because they come before the first that does
 	samples []reading        // not yet used in a score
 	scored  bool
@@ -129,7 +131,7 @@ func (c *commandCandidate) Check(ctx context.Context, seed uint64) error {
 			return err
 		}
 		c.seed = seed
-		if err := c.inspect(ctx); err != nil {
+		if err := c.inspectRun(ctx); err != nil {
 			return err
 		}
 		if c.scored {
@@ -161,11 +163,36 @@ func (c *commandCandidate) inspect(ctx context.Context) error {
 
 // inspectLater runs the check command after a later run than the first. A command may be right in its first run only.
 func (c *commandCandidate) inspectLater(ctx context.Context) error {
-	err := c.inspect(ctx)
+	err := c.inspectRun(ctx)
 	if rejected := kernels.AsRejection(err); rejected != nil {
 		return kernels.Reject(rejected.Status, "in a later run: %s", rejected.Reason)
 	}
 	return err
+}
+
+// inspectRun runs the check command after the run that took the last sample.
+func (c *commandCandidate) inspectRun(ctx context.Context) error {
+	err := c.inspect(ctx)
+	if n := len(c.samples); err == nil && n > 0 {
+		if cost, _ := c.p.c.metric.cost(c.samples[n-1].value); c.checked == 0 || cost < c.checked {
+			c.checked = cost
+		}
+	}
+	return err
+}
+
+// better is how much less a run has to cost than all that were checked to be checked too.
+const better = 0.95
+
+// suspect reports whether the run that took the last sample costs clearly less than all that were checked. A command may leave out its
+// work in some runs, and the fastest runs are those that count.
+func (c *commandCandidate) suspect() bool {
+	m := c.p.c.metric
+	if c.p.c.check == nil || m.exact || m.within > 0 {
+		return false
+	}
+	cost, err := m.cost(c.samples[len(c.samples)-1].value)
+	return err == nil && (c.checked == 0 || cost < better*c.checked)
 }
 
 // Score returns the median of the samples.
@@ -232,18 +259,21 @@ func (p *commandProblem) otherMetrics(samples []reading) []space.Metric {
 	return out
 }
 
-// fill takes the missing samples, and checks the last of them. It stops early where the candidate is clearly behind the best.
+// fill takes the missing samples, and checks the last of them, and those that cost clearly less than what was checked. It stops early where
+// the candidate is clearly behind the best.
 func (c *commandCandidate) fill(ctx context.Context) error {
-	before := len(c.samples)
 	for len(c.samples) < c.p.c.metric.repeats && !c.behind() {
 		if err := c.sample(ctx); err != nil {
 			return err
 		}
+		last := len(c.samples) == c.p.c.metric.repeats || c.behind()
+		if last || c.suspect() {
+			if err := c.inspectLater(ctx); err != nil {
+				return err
+			}
+		}
 	}
-	if len(c.samples) == before {
-		return nil
-	}
-	return c.inspectLater(ctx)
+	return nil
 }
 
 // behind reports whether more samples are a waste: after two runs at more than 1.25 times the cost of the best, after six at more
@@ -280,14 +310,14 @@ func (c *commandCandidate) sample(ctx context.Context) error {
 		return err
 	}
 	r := reading{}
-	if r.value, err = c.number(c.p.c.metric, e); err == nil {
+	if r.value, err = c.number(0, c.p.c.metric, e); err == nil {
 		_, err = c.p.c.metric.cost(r.value)
 	}
 	if err != nil {
 		return kernels.Reject(space.WrongAnswer, "%v", err)
 	}
-	for _, m := range c.p.c.others {
-		v, err := c.number(m.metric, e)
+	for i, m := range c.p.c.others {
+		v, err := c.number(i+1, m.metric, e)
 		if err == nil && !space.Finite(v) {
 			err = fmt.Errorf("it is %v, which is not a number", v)
 		}
@@ -346,8 +376,8 @@ func (c *commandCandidate) sizeOf(m metric) string {
 	return filepath.Join(c.directory(), name)
 }
 
-// number returns the number of a metric after a run.
-func (c *commandCandidate) number(m metric, e ended) (float64, error) {
+// number returns the number of metric i of all after a run.
+func (c *commandCandidate) number(i int, m metric, e ended) (float64, error) {
 	switch m.from {
 	case fromTime:
 		return float64(e.Wall.Nanoseconds()), nil
@@ -363,10 +393,16 @@ func (c *commandCandidate) number(m metric, e ended) (float64, error) {
 			return 0, fmt.Errorf("the command wrote no file %s: the one that is there is as it was before the run: name a file that each run writes", m.file)
 		}
 		return float64(info.Size()), nil
-	case fromStderr:
-		return m.read(e.Stderr)
 	}
-	return m.read(e.Stdout)
+	printed := e.Stdout
+	if m.from == fromStderr {
+		printed = e.Stderr
+	}
+	v, follows, err := m.read(printed)
+	if err == nil {
+		err = c.p.sameUnit(i, m, follows)
+	}
+	return v, err
 }
 
 // values returns the values of the point, and the path of this candidate's directory.

@@ -493,6 +493,63 @@ command:
 	}
 }
 
+// TestCommandLeavesOutWork runs a command that is fast and wrong in one run, which is neither the first nor the last, in a search and in the
+// final measurement.
+func TestCommandLeavesOutWork(t *testing.T) {
+	for _, c := range []struct {
+		wrong  int    // the run
+		cost   string // what it prints there
+		search bool   // whether it is found there
+		final  bool   // whether it is found in the final measurement
+	}{
+		{2, "0.5", true, false},
+		{5, "0.5", false, true},
+		{0, "0.5", false, false},
+		{5, "1.99", false, false}, // it is no faster than noise makes others
+	} {
+		k, _ := load(t, `
+space: {parameters: [{name: n, type: enum, values: [4, 2]}]}
+command:
+  files: []
+  run: |
+    echo >> "$HERE/runs{{n}}"
+    if [ {{n}} = 2 ] && [ $(wc -l < "$HERE/runs{{n}}") = `+strconv.Itoa(c.wrong)+` ]; then echo `+c.cost+`; else echo {{n}} | tee out; fi
+  check: test -e out
+  environment: {HERE: "{{here}}"}
+  metric: {repeats: 3}
+`)
+		p := problem(t, k, "")
+		base, err := p.Build(t.Context(), p.Space().At(0))
+		if err == nil {
+			err = base.Check(t.Context(), 1)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := p.Build(t.Context(), p.Space().At(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := func(err error) bool {
+			r := kernels.AsRejection(err)
+			return r != nil && r.Status == space.WrongAnswer && strings.Contains(r.Reason, "in a later run: the check ended with status 1")
+		}
+		if err := other.Check(t.Context(), 1); found(err) != c.search || err != nil && !c.search {
+			t.Errorf("wrong in run %d: %v", c.wrong, err)
+		}
+		if c.search {
+			continue
+		}
+		f, err := p.Traits().Compare(t.Context(), base, []kernels.Candidate{other}, kernels.Series{Limit: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Comparisons[0].Err; found(err) != c.final || err != nil && !c.final {
+			t.Errorf("wrong in run %d, which costs %s: %v", c.wrong, c.cost, err)
+		}
+	}
+}
+
 // TestCommandWithoutDirectory says that the user's directory is missing.
 func TestCommandWithoutDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "work")

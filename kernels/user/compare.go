@@ -71,13 +71,18 @@ func (c *commandCandidate) once(ctx context.Context) (r reading, err error) {
 	return r, err
 }
 
-// turn takes a sample that is used in no score.
+// turn takes a sample that is used in no score. A run that costs clearly less than those that were checked is checked.
 func (c *commandCandidate) turn(ctx context.Context) (reading, error) {
 	kept := c.samples
 	defer func() { c.samples = kept }()
 	c.samples = nil
 	if err := c.sample(ctx); err != nil {
 		return reading{}, err
+	}
+	if c.suspect() {
+		if err := c.inspectLater(ctx); err != nil {
+			return reading{}, err
+		}
 	}
 	return c.samples[0], nil
 }

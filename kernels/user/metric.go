@@ -89,14 +89,21 @@ func (m metric) cost(v float64) (float64, error) {
 	return 1 / v, nil
 }
 
-// read finds the number in what a command has printed.
-func (m metric) read(output string) (float64, error) {
+// read finds the number in what a command has printed, and what follows it where a pattern says where it stands.
+func (m metric) read(output string) (v float64, follows unit, err error) {
 	switch {
 	case m.pattern != nil:
 		return m.match(output)
 	case m.json != nil:
-		return m.walk(output)
+		v, err = m.walk(output)
+	default:
+		v, err = m.last(output)
 	}
+	return v, unit{}, err
+}
+
+// last reads the number in the last line.
+func (m metric) last(output string) (float64, error) {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
 	if last == "" {
@@ -136,21 +143,32 @@ func excerpt(text string) string {
 	return strconv.Quote(plain.Clip(text, most))
 }
 
-func (m metric) match(output string) (float64, error) {
-	all := m.pattern.FindAllStringSubmatch(output, -1)
+func (m metric) match(output string) (v float64, follows unit, err error) {
+	all := m.pattern.FindAllStringSubmatchIndex(output, -1)
 	if len(all) == 0 {
-		return 0, fmt.Errorf("the pattern %s matches nothing in what the command printed%s: %s", m.pattern, m.where(), lastPrinted(output))
+		return 0, unit{}, fmt.Errorf("the pattern %s matches nothing in what the command printed%s: %s", m.pattern, m.where(), lastPrinted(output))
 	}
 	last := all[len(all)-1]
-	found := last[0]
-	if len(last) > 1 {
-		found = last[1]
+	match := [2]int(last)
+	number := match
+	if len(last) > 2 {
+		number = [2]int(last[2:])
 	}
-	v, err := parseNumber(strings.TrimSpace(found), "what the pattern matches")
-	if err != nil && len(last) == 1 {
-		err = fmt.Errorf("%w: put parentheses around the number in the field pattern, as in ([0-9.]+)", err)
+	if number[0] < 0 {
+		number = [2]int{match[0], match[0]} // the group has no part in the match
 	}
-	return v, err
+	found := output[number[0]:number[1]]
+	if v, err = parseNumber(strings.TrimSpace(found), "what the pattern matches"); err != nil {
+		if len(last) == 2 {
+			err = fmt.Errorf("%w: put parentheses around the number in the field pattern, as in ([0-9.]+)", err)
+		}
+		return 0, unit{}, err
+	}
+	if whole := partOf(output, match, number); whole != "" {
+		return 0, unit{}, fmt.Errorf("the pattern %s takes %s out of %s: let it match the number as a whole, as ([0-9.e-]+) does, and have it printed without separators",
+			m.pattern, strings.TrimSpace(found), excerpt(whole))
+	}
+	return v, unitAfter(output[number[1]:]), nil
 }
 
 // step is one step of a path into JSON: a key, or where key is "" an index.

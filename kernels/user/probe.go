@@ -84,6 +84,9 @@ func (p *SourceProblem) probe(ctx context.Context, judge *verdict) (Faults, erro
 		return nil, err
 	}
 	s.noteOdd(r, cases, results)
+	if err := s.noteKept(ctx, r, calls, cases, results); err != nil {
+		return nil, err
+	}
 	s.noteUnwritten(r, results)
 	s.noteLengths(r)
 	if err := s.probeVariation(ctx, r, calls, results[0].took); err != nil {
@@ -129,6 +132,9 @@ func (p *SourceProblem) Glance(ctx context.Context, within time.Duration) (Fault
 	}
 	if err == nil {
 		s.noteOdd(r, cases, results)
+		if limited.Err() == nil {
+			err = s.noteKept(ctx, r, calls, cases, results)
+		}
 	}
 	return r.warnings.sorted(s.path), err
 }
@@ -241,6 +247,30 @@ func odd(b native.Buffer, i int, cases []native.Case, results []outcome) string 
 		return fmt.Sprintf("the reference writes %s to all of %s: %s", w.value, b.Name, remedy)
 	}
 	return ""
+}
+
+// noteKept warns of a reference whose result depends on the calls before: it gives another one on the last of some inputs in a process that
+// has called nothing yet. The right candidate is wrong then. A reference whose calls are long is not called again.
+func (s *sourceSpec) noteKept(ctx context.Context, r *reader, calls *caller, cases []native.Case, results []outcome) error {
+	last := len(results) - 1
+	if last < 1 || results[last].took > variationTime {
+		return nil
+	}
+	calls.afresh()
+	again, err := calls.compute(ctx, s.standard, cases[last:last+1])
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return s.referenceError(err)
+	}
+	_, err = s.s.verify(s.asked, again[0].buffers, results[last])
+	if unlike := kernels.AsRejection(err); unlike != nil {
+		r.warn(s.s.reference.node, "function %s does not always give the same result on the same inputs: in a process of its own %v. It keeps something between calls, or is random, so that right candidates may be wrong: let it compute everything from its arguments",
+			s.s.reference.function, unlike.Reason)
+		return nil
+	}
+	return err
 }
 
 // noteUnwritten says how many elements of each output the reference leaves unwritten, where it writes others.

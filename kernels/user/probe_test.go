@@ -206,3 +206,35 @@ source:
 		}
 	}
 }
+
+// TestProbeKept: a reference that keeps something between calls is found, by the check of a file and by a run, and one that keeps what says
+// nothing of its inputs is left alone.
+func TestProbeKept(t *testing.T) {
+	needCompiler(t)
+	const found = "11:25: source.reference.function: function g does not always give the same result on the same inputs: in a process of its own y["
+	for body, warned := range map[string]bool{
+		"static float first; static int known; if (!known) { first = x[0]; known = 1; } y[i] = first + x[i]": true,
+		"static float last; y[i] = x[i] + last; last = x[i]":                                                 true,
+		"y[i] = x[i] + rand() / (float)RAND_MAX":                                                             true,
+		"static float table[16]; table[i] = i; y[i] = x[i] + table[i]":                                       false,
+		"static int calls; calls++; y[i] = x[i] + 1e-9f * (calls / n)":                                       false, // within the tolerance
+	} {
+		source := "#include <stdlib.h>\nvoid g(const float *x, float *y, int *z, int n) { *z += 1; for (int i = 0; i < n; i++) { " + body + "; } }\n" +
+			"void f(const float *x, float *y, int *z, int n) { g(x, y, z, T * n / T * WAY / WAY); }\n"
+		k, path := load(t, probeYAML, "f.c", source)
+		p := problem(t, k, "").(*SourceProblem)
+		for i, try := range []func() (Faults, error){
+			func() (Faults, error) { return p.Probe(t.Context()) },
+			func() (Faults, error) { return p.Glance(t.Context(), time.Hour) },
+		} {
+			odd, err := try()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.ReplaceAll(odd.Error(), path+"/kernel.yaml:", "")
+			if strings.HasPrefix(got, found) != warned || strings.HasSuffix(got, ": let it compute everything from its arguments") != warned || strings.Contains(got, "\n") || !warned && got != "" {
+				t.Errorf("%s, %d: %q", body, i, got)
+			}
+		}
+	}
+}

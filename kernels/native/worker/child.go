@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,8 +51,9 @@ type child struct {
 	regions   []region
 	addresses []unsafe.Pointer // of the regions
 
-	caller  *caller // nil where nothing is loaded
-	free    uintptr // the next address of the worker's own range; see mapOwn
+	caller  *caller  // nil where nothing is loaded
+	ours    []string // the files that were mapped before any candidate
+	free    uintptr  // the next address of the worker's own range; see mapOwn
 	arena   arena
 	watched bool
 
@@ -165,6 +167,11 @@ func (w *child) confine() error {
 	if err := w.loadHarness(); err != nil {
 		return err
 	}
+	maps, err := readFile("/proc/self/maps")
+	if err != nil {
+		return fmt.Errorf("reading /proc/self/maps: %w", err)
+	}
+	w.ours = mappedFiles(maps)
 	// Where the system refuses, kernels that use tiles fail, and no others.
 	_ = cpu.RequestTiles()
 	return noProcesses(w.order.Tune)
@@ -582,6 +589,9 @@ func (w *child) unload() string {
 	maps, err := readFile("/proc/self/maps")
 	if err != nil || bytes.Contains(maps, []byte(c.path)) {
 		return "its library, which cannot be unloaded"
+	}
+	if slices.ContainsFunc(mappedFiles(maps), func(path string) bool { return !slices.Contains(w.ours, path) && !isRuntime(path) }) {
+		return "a library that it needs, which cannot be unloaded"
 	}
 	if what := w.missing(parseMaps(maps)); what != "" {
 		return what

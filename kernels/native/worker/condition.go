@@ -100,6 +100,32 @@ func parseMaps(text []byte) (list []mapping) {
 	return list
 }
 
+// mappedFiles returns the files that a text of /proc/PID/maps names, each once.
+func mappedFiles(text []byte) (paths []string) {
+	for line := range bytes.Lines(text) {
+		// The path follows five fields, and may contain spaces.
+		if _, path, found := bytes.Cut(line, []byte(" /")); found {
+			if name := "/" + string(bytes.TrimSuffix(path, []byte("\n"))); !slices.Contains(paths, name) {
+				paths = append(paths, name)
+			}
+		}
+	}
+	return paths
+}
+
+// runtimes are the libraries of compilers and of C. They stay once they are loaded, and keep nothing of what a candidate computes.
+var runtimes = []string{
+	"ld", "libc", "libm", "libmvec", "libdl", "librt", "libpthread", "libgcc_s", "libstdc++", "libc++", "libc++abi", "libunwind", "libatomic", "libquadmath",
+	"libgomp", "libomp", "libiomp5",
+}
+
+// isRuntime reports whether a file is one of runtimes, of whatever version, or memory that only looks like a file.
+func isRuntime(path string) bool {
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	name, _, _ = strings.Cut(name, "-") // ld-linux-x86-64.so.2, libm-2.31.so
+	return slices.Contains(runtimes, name) || strings.HasPrefix(path, "/memfd:") || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/SYSV")
+}
+
 // mapped reports whether all of a range is mapped with the given access. The list is sorted, as the system returns it.
 func mapped(list []mapping, begin, end uint64, access string) bool {
 	for _, m := range list {

@@ -767,3 +767,44 @@ func TestLacks(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
+
+// TestLibrariesStartAfresh: a library of the user's own keeps nothing for the next candidate, also where the system cannot unload it, as one
+// of C++ whose templates have variables. The runtimes of compilers may stay.
+func TestLibrariesStartAfresh(t *testing.T) {
+	const count = `int count(void) { static int calls; return ++calls; }`
+	const shared = "template <class T> struct counter { static int calls; };\ntemplate <class T> int counter<T>::calls;\n" +
+		`extern "C" int count(void) { return ++counter<int>::calls; }`
+	const candidate = "int count(void);\nvoid tune_kernel(char *const *args, const void *dims) { args[1][0] = count(); }\n"
+	for _, c := range []struct {
+		name, ext, library string
+		flags              []string
+		same               bool // whether the process serves the next candidate too
+	}{
+		{"one that goes", ".c", count, nil, true},
+		{"one that stays", ".c", count, []string{"-Wl,-z,nodelete"}, false},
+		{"one of C++ that stays", ".cpp", shared, nil, false},
+		{"one with a runtime that may stay", ".c", count, []string{"-fopenmp", "-Wl,--no-as-needed", "-lgomp"}, true},
+	} {
+		library := compileText(t, c.ext, c.library, c.flags...)
+		so := compileText(t, ".c", candidate, library)
+		w := start(t, Options{Core: -1})
+		mapIsolation(t, w)
+		for range 2 {
+			if err := w.Load(so); err != nil {
+				t.Fatal(err)
+			}
+			process := w.running.pid
+			for want := range byte(3) {
+				if err := w.Call(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+				if got := w.Outputs()[1][0]; got != want+1 {
+					t.Errorf("%s: call %d of a candidate that has just been loaded is number %d", c.name, want+1, got)
+				}
+			}
+			if w.Unload(); (w.running != nil && w.running.pid == process) != c.same {
+				t.Errorf("%s: the process stays: %v", c.name, !c.same)
+			}
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package user
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"tune/space"
+)
+
+// TestPartOfNumber: a pattern that finds a part of a number finds nothing, unless it matches the rest too.
+func TestPartOfNumber(t *testing.T) {
+	for _, c := range []struct {
+		pattern, output string
+		want            float64
+		reason          string
+	}{
+		{`took ([0-9.]+)`, "took 9.5", 9.5, ""},
+		{`took ([0-9.]+)`, "took 9.53e-05 s", 0, `takes 9.53 out of "9.53e-05": let it match the number as a whole, as ([0-9.e-]+) does, and have it printed without separators`},
+		{`took ([0-9.e-]+)`, "took 9.53e-05 s", 9.53e-05, ""},
+		{`([0-9]+) instructions`, " 1,234,567 instructions", 0, `takes 567 out of "1,234,567"`},
+		{`([0-9]+),[^,]*,instructions`, "1234,,instructions:u,100", 1234, ""},
+		{`([0-9]+)`, "took 1.5", 0, `takes 5 out of "1.5"`},
+		{`took ([0-9]+)`, "took 1.5", 0, `takes 1 out of "1.5"`},
+		{`took ([0-9]+)`, "took 1,5 s", 0, `takes 1 out of "1,5"`},
+		{`took ([0-9]+)\.`, "took 1.5", 1, ""},
+		{`([0-9]{2})$`, "took 150", 0, `takes 50 out of "150"`},
+		{`([0-9.]+)$`, "elapsed 1:02.25", 0, `takes 02.25 out of "1:02.25"`},
+		{`m:ss\): ([0-9.]+)$`, "Elapsed (h:mm:ss or m:ss): 2.25", 2.25, ""},
+		{`([0-9]+)`, "took 15, or 15. And: 12", 12, ""},
+		{`([0-9]+)`, "a pass of 12.", 12, ""},
+		{`t=([0-9]+)`, "t=3e", 3, ""},
+		{`t=([0-9]+)`, "t=3, t=4, u=5", 4, ""},
+		{`x([0-9]+)`, "7x5", 5, ""},
+	} {
+		v, _, err := metric{from: fromOutput, pattern: regexp.MustCompile(c.pattern)}.read(c.output)
+		if v != c.want || (err == nil) != (c.reason == "") || err != nil && !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s in %q: %v, %v", c.pattern, c.output, v, err)
+		}
+	}
+}
+
+// TestScaled: units differ where one is a multiple of the other, and only there.
+func TestScaled(t *testing.T) {
+	for _, c := range []struct {
+		first, later string
+		want         bool
+	}{
+		{" ms", " s", true}, {"ms", "µs", true}, {" s", " seconds", false}, {" sec", "s", false}, {" milliseconds", " second", true}, {"s", " min", true}, {"m", "s", true},
+		{" h", " hours", false}, {" nsec", " usec", true}, {"us", " µs", false}, {" ms,", " ms)", false}, {" MB", " KiB", true}, {" MB", " MiB", false}, {" GB/s", " MB/s", true},
+		{" GFLOP/s", " MFLOP/s", true}, {" req/s", " Kreq/s", true}, {" messages/s", " Mmessages/s", true}, {" kHz", " MHz", true}, {"k", "", true}, {"1", "k ops", true},
+		{" ops", "M ops", true}, {" ops", " kops", true}, {"k", "k", false}, {" M", "", false},
+		{" fast", " slow", false}, {" node", " mode", false}, {" max", " map", false}, {" min", " max", false}, {" iterations", " iteration", false}, {"", " points", false}, {"", "", false},
+		{" ms", " points", false}, {" ms", "", false}, {" B/s", " s", false},
+	} {
+		a, b := unitAfter(c.first), unitAfter(c.later)
+		if a.scaled(b) != c.want || b.scaled(a) != c.want {
+			t.Errorf("%q and %q: %v, %v", c.first, c.later, a.scaled(b), b.scaled(a))
+		}
+	}
+}
+
+// TestUnitsOfACommand: a number in another unit than that of the first point, or of the file, has no place beside it.
+func TestUnitsOfACommand(t *testing.T) {
+	const file = `
+space: {parameters: [{name: n, type: int, from: 1, to: 3}]}
+command:
+  run: "case {{n}} in 1) echo took 950.2 ms, 5 MB;; 2) echo took 1.1 s, 5 MB;; 3) echo took 951 ms, 1 GB;; esac"
+  metric: {pattern: 'took ([0-9.]+)', unit: UNIT}
+  metrics: {size: {pattern: '([0-9.]+) .B'}}
+`
+	for _, c := range []struct {
+		unit string
+		want [3]string // the reason of each point, "" where it is right
+	}{
+		{"points", [3]string{"", "s follows the number here, and ms the first one of the run: have the command print one unit, because the numbers alone are compared",
+			"command.metrics.size: GB follows the number here, and MB the first one of the run"}},
+		{"s", [3]string{"the number is in ms, and the field unit says s: have the command print one unit, and name that", "", "the number is in ms"}},
+	} {
+		k, _ := load(t, strings.Replace(file, "UNIT", c.unit, 1))
+		p := problem(t, k, "")
+		for i, key := range []string{"n=1", "n=2", "n=3"} {
+			out := evaluate(t, p, key)
+			if (out.Status == space.OK) != (c.want[i] == "") || !strings.Contains(out.Reason, c.want[i]) {
+				t.Errorf("unit %s, %s: %v: %s", c.unit, key, out.Status, out.Reason)
+			}
+		}
+	}
+}
