@@ -131,7 +131,7 @@ func (p *commandProblem) sameUnit(i int, m metric, found unit) error {
 	if !seen {
 		p.units[i] = found
 	} else if first.scaled(found) {
-		return fmt.Errorf("%s follows the number here, and %s the first one of the run: have the command print one unit, because the numbers alone are compared", found, first)
+		return fmt.Errorf("%s follows the number that the field pattern finds, and %s the first one of the run: have the command print one unit, because the numbers alone are compared", found, first)
 	}
 	return nil
 }

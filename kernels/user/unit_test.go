@@ -73,8 +73,8 @@ command:
 		unit string
 		want [3]string // the reason of each point, "" where it is right
 	}{
-		{"points", [3]string{"", "s follows the number here, and ms the first one of the run: have the command print one unit, because the numbers alone are compared",
-			"command.metrics.size: GB follows the number here, and MB the first one of the run"}},
+		{"points", [3]string{"", "s follows the number that the field pattern finds, and ms the first one of the run: have the command print one unit, because the numbers alone are compared",
+			"command.metrics.size: GB follows the number that the field pattern finds, and MB the first one of the run"}},
 		{"s", [3]string{"the number is in ms, and the field unit says s: have the command print one unit, and name that", "", "the number is in ms"}},
 	} {
 		k, _ := load(t, strings.Replace(file, "UNIT", c.unit, 1))
