@@ -36,6 +36,7 @@ type Config struct {
 	Population int     // points of a generation after the first; default 8, at least 4
 	Crossover  float64 // share of couples that are crossed; default 0.9
 	Mutation   float64 // parameters that a mutation changes, on average; default 1
+	Redraw     float64 // share of mutations that draw one parameter anew from its whole domain; default 0.4
 	// Goals are what is minimised or maximised; none mean the cost alone.
 	Goals space.Goals
 	// Start are the first points of the first generation.
@@ -50,20 +51,16 @@ func Constants() constant.Table[Config] {
 		constant.NewInt("population", "points of a generation after the first, which has three times as many", 8, 4, 10000, func(c *Config) *int { return &c.Population }),
 		constant.NewFloat("crossover", "share of couples that are crossed", 0.9, 0.01, 1, func(c *Config) *float64 { return &c.Crossover }),
 		constant.NewFloat("mutation", "parameters that a mutation changes, on average", 1, 1, 1000, func(c *Config) *float64 { return &c.Mutation }),
+		constant.NewFloat("redraw", "share of mutations that draw one parameter anew from its whole domain", 0.4, 0.01, 1, func(c *Config) *float64 { return &c.Redraw }),
 	}
 }
 
 // Validate reports hyper-parameters that make no sense.
 func (c Config) Validate() error { return Constants().Settle("nsga2", &c) }
 
-// The first generation has firstShare times as many points as the others, and there are at most mostParents times as many parents. The
-// figures are the hypervolumes of docs/design/objectives.md after 100, 200 and 500 evaluations, whose standard errors are from .006 to .014:
-//
-//	generations of 24, 24 parents, 1.5 mutations (version 1)    .475 .693 .888
-//	generations of  8,  8 parents, 1 mutation, the first of 24  .630 .805 .908
-//	the same with up to 32 parents                              .636 .808 .913
-//	generations of 12, 12 to 48 parents, the first of 24        .586 .786 .901
-const firstShare, mostParents = 3, 4
+// The first generation has firstShare times as many points as the others. A parent is added every growth evaluations, and there are at
+// most mostParents times as many parents as points of a generation. docs/design/objectives.md says what each choice is worth.
+const firstShare, mostParents, growth = 3, 4, 32
 
 // unmutated is the share of crossed children that do not mutate.
 const unmutated = 0.3
@@ -77,7 +74,9 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	if err := model.Validate(); err != nil {
 		return nil, fmt.Errorf("nsga2: %w", err)
 	}
-	return &Strategy{cfg: c, breed: genome.NewBreed(s, seed, 0x6E736761, c.Fresh, c.Mutation), model: model}, nil
+	breed := genome.NewBreed(s, seed, 0x6E736761, c.Fresh, c.Mutation)
+	breed.Redraw = c.Redraw
+	return &Strategy{cfg: c, breed: breed, model: model}, nil
 }
 
 // Strategy is the genetic algorithm.
@@ -88,6 +87,7 @@ type Strategy struct {
 	parents []member    // the best first
 	asked   int         // points of the first generation
 	begun   int         // those of Config.Start that were considered
+	told    int         // outcomes that were learned
 }
 
 // member is a point of the population.
@@ -148,8 +148,9 @@ func (n *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 		}
 		all = append(all, m)
 	}
+	n.told += len(trials)
 	all, front := ranked(all)
-	n.parents = all[:min(len(all), max(n.cfg.Population, min(front, mostParents*n.cfg.Population)))]
+	n.parents = all[:min(len(all), max(n.cfg.Population, min(max(front, n.told/growth), mostParents*n.cfg.Population)))]
 	for i := range n.parents {
 		n.parents[i].Fitness = float64(i)
 	}

@@ -208,7 +208,7 @@ func Table() []Strategy {
 			Name: "swarm", Version: 1, Doc: "particle swarm over ordinals: each is drawn to its own best and the best of all",
 		}, swarm.Constants(), warmed(swarm.New, func(c *swarm.Config, start []space.Point, fresh *search.Fresh) { c.Start, c.Fresh = start, fresh })),
 		entry(Strategy{
-			Name: "nsga2", Version: 2, Several: true, Doc: "NSGA-II, a genetic algorithm for several objectives: ranks by front and by crowding",
+			Name: "nsga2", Version: 3, Several: true, Doc: "NSGA-II, a genetic algorithm for several objectives: ranks by front and by crowding",
 		}, nsga2.Constants(), func(s *space.Space, seed uint64, h Hints, c nsga2.Config) (search.Strategy, error) {
 			goals := h.Goals
 			return warmed(nsga2.New, func(c *nsga2.Config, start []space.Point, fresh *search.Fresh) {

@@ -26,7 +26,9 @@ type Breed struct {
 	Fresh   *search.Fresh // the points that were not asked for yet
 	// Mutation is how many parameters a mutation changes on average.
 	Mutation float64
-	active   []int // memory of Mutate
+	// Redraw is the share of mutations that draw a single parameter anew from its whole domain.
+	Redraw float64
+	active []int // memory of Mutate
 }
 
 // NewBreed returns the breed of a space. stream tells strategies of the same seed apart. fresh is nil for points of its own.
@@ -89,7 +91,7 @@ func (g *Genome) Crossover(mate eaopt.Genome, rng *oldrand.Rand) {
 // Mutate changes at least one active parameter, and Breed.Mutation parameters on average.
 func (g *Genome) Mutate(*oldrand.Rand) { g.breed.Mutate(g.Ordinals, g.breed.Mutation) }
 
-// Mutate changes at least one active parameter of some ordinals, and as many as rate says on average.
+// Mutate changes at least one active parameter of some ordinals, and as many as rate says on average. A redraw changes one.
 func (b *Breed) Mutate(ordinals []int, rate float64) {
 	b.active = code.AppendMutable(b.active[:0], ordinals, b.Sizes)
 	active := b.active
@@ -97,6 +99,10 @@ func (b *Breed) Mutate(ordinals []int, rate float64) {
 		return
 	}
 	certain := active[b.Rand.IntN(len(active))]
+	if b.Redraw > 0 && b.Rand.Float64() < b.Redraw {
+		ordinals[certain] = (ordinals[certain] + 1 + b.Rand.IntN(b.Sizes[certain]-1)) % b.Sizes[certain]
+		return
+	}
 	for _, i := range active {
 		if i == certain || b.Rand.Float64() < (rate-1)/float64(len(active)) {
 			ordinals[i] = code.Step(b.Rand, ordinals[i], b.Sizes[i], b.Ordered[i])
