@@ -59,7 +59,15 @@ func Constants() constant.Table[Config] {
 func (c Config) Validate() error { return Constants().Settle("nsga2", &c) }
 
 // The first generation has firstShare times as many points as the others. A parent is added every growth evaluations, and there are at
-// most mostParents times as many parents as points of a generation. docs/design/objectives.md says what each choice is worth.
+// most mostParents times as many parents as points of a generation. Without redraws and growth, these were the hypervolumes of
+// docs/design/objectives.md after 100, 200 and 500 evaluations, whose standard errors are from .006 to .014:
+//
+//	generations of 24, 24 parents, 1.5 mutations (version 1)    .475 .693 .888
+//	generations of  8,  8 parents, 1 mutation, the first of 24  .630 .805 .908
+//	the same with up to 32 parents (version 2)                  .636 .808 .913
+//	generations of 12, 12 to 48 parents, the first of 24        .586 .786 .901
+//
+// The page says what redraws and growth are worth.
 const firstShare, mostParents, growth = 3, 4, 32
 
 // unmutated is the share of crossed children that do not mutate.

@@ -1,6 +1,7 @@
 // Package genome makes points of a space individuals of eaopt: it has the operators that genetic algorithms here share. Crossover takes
-// each parameter from one of two parents, and a mutation moves numbers by a step and replaces words by others. Children that violate a
-// constraint or were asked before are mutated again, and finally replaced by a point that was not asked before.
+// each parameter from one of two parents, and a mutation moves numbers by a step and replaces words by others. A breed may also redraw a
+// parameter from its whole domain. Children that violate a constraint or were asked before are mutated again, and finally replaced by a
+// point that was not asked before.
 package genome
 
 import (
