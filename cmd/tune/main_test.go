@@ -121,6 +121,9 @@ func scriptsIn(dir string) testscript.Params {
 				return os.Geteuid() == 0, nil
 			case "openblas", "dnnl":
 				return slices.ContainsFunc(peers.Find(), func(l peers.Library) bool { return l.Name == name }), nil
+			case "dnnl-int8":
+				machine, err := nativetest.Host().Machine()
+				return err == nil && peers.Quantised{}.Unfit(machine.ISAs) == "", nil
 			case "mount":
 				return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", os.TempDir()).Run() == nil, nil
 			}

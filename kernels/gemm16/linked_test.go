@@ -3,6 +3,7 @@ package gemm16
 import (
 	"testing"
 
+	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
 )
 
@@ -36,4 +37,9 @@ func TestLinkage(t *testing.T) {
 			nativetest.Linkage(t, func(shape string) *Spec { return here(t, test.of, shape+","+test.form) }, shapes...)
 		})
 	}
+}
+
+// TestLayouts: the name of a layout says all of it.
+func TestLayouts(t *testing.T) {
+	nativetest.Layouts(t, func(m native.Machine) *Spec { return specOn(t, BFloat16, m, "m=4,n=40,k=70,weights=packed") })
 }

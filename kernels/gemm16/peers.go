@@ -2,11 +2,9 @@ package gemm16
 
 import (
 	"context"
-	"slices"
 
 	"tune/kernels"
 	"tune/kernels/native"
-	"tune/kernels/native/cgen"
 	"tune/kernels/peers"
 	"tune/space"
 )
@@ -21,11 +19,11 @@ func (g *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) 
 func (g *Spec) plain() space.Point { return g.Presets()[0].Point }
 
 func (g *Spec) ofDNNL(host *native.Host) peers.Offer {
+	product := peers.Product{
+		A: peers.ElemBF16, W: peers.ElemBF16, C: peers.ElemF32, Transposed: g.nt, Packed: g.weights == asPacked,
+		RoundA: g.inputs == asF32, RoundW: g.weights == asF32,
+	}
 	offer := peers.OfMatmul(func(l peers.Library) (kernels.Candidate, error) {
-		product := peers.Product{
-			A: peers.ElemBF16, W: peers.ElemBF16, C: peers.ElemF32, Transposed: g.nt, Packed: g.weights == asPacked,
-			RoundA: g.inputs == asF32, RoundW: g.weights == asF32,
-		}
 		family := peerSpec{g}
 		source := l.Matmul(product, g.threads)
 		if product.Packed {
@@ -37,11 +35,11 @@ func (g *Spec) ofDNNL(host *native.Host) peers.Offer {
 		}
 		return wrap(source), nil
 	})
-	switch {
-	case g.Type != BFloat16:
+	if unfit := product.Unfit(g.machine.ISAs); unfit != "" {
+		offer.Unfit = unfit
+	}
+	if g.Type != BFloat16 {
 		offer.Unfit = "has no products of half precision for processors: compare gemm-bf16 with it"
-	case !slices.Contains(g.machine.ISAs, cgen.AVX512):
-		offer.Unfit = "multiplies bfloat16 only where the processor has AVX-512: run on such a machine"
 	}
 	return offer
 }

@@ -60,7 +60,7 @@ func (l layout) name() string {
 	case l.dot:
 		form = "rows"
 	case l.apart:
-		form = "apart"
+		form = fmt.Sprintf("apart by %d", l.Lanes())
 	}
 	return fmt.Sprintf("panels of %d rows, %s, in words of %d, %d at a time, tiles %v", l.nr, form, l.group, l.whole(), l.tile)
 }

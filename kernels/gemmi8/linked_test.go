@@ -3,6 +3,7 @@ package gemmi8
 import (
 	"testing"
 
+	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
 )
 
@@ -25,4 +26,9 @@ func TestLinkage(t *testing.T) {
 			nativetest.Linkage(t, func(shape string) *Spec { return here(t, shape+",weights="+weights) }, shapes...)
 		})
 	}
+}
+
+// TestLayouts: panels whose vectors stand apart depend on how many words a vector has.
+func TestLayouts(t *testing.T) {
+	nativetest.Layouts(t, func(m native.Machine) *Spec { return specOn(t, m, "m=4,n=40,k=70,weights=packed") })
 }

@@ -2,11 +2,13 @@ package gemmi8
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
+	"tune/kernels/peers"
 )
 
 // oneDNN computes the same integers in every form of the weights, bit by bit, and where weights are packed ahead it is given those of the
@@ -28,6 +30,13 @@ func TestPeers(t *testing.T) {
 				t.Fatal(err)
 			}
 			problem.(*native.Problem).Brief()
+			machine := nativetest.Here(t)
+			if unfit := (peers.Quantised{}).Unfit(machine.ISAs); unfit != "" {
+				if _, err := problem.Traits().Peers([]string{"dnnl"}); err == nil || !strings.Contains(err.Error(), unfit) {
+					t.Errorf("got %v, want what says that oneDNN %s", err, unfit)
+				}
+				continue
+			}
 			list, err := problem.Traits().Peers(nil)
 			if err != nil || len(list) != 1 || list[0].Name != "dnnl" {
 				t.Fatalf("got %+v, %v", list, err)

@@ -2,6 +2,7 @@ package peers
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tune/kernels/native"
@@ -27,6 +28,20 @@ type Product struct {
 	RoundA, RoundW bool
 }
 
+// Unfit says why oneDNN cannot compute a product with some instruction sets, as the end of a sentence; "" where it can.
+func (p Product) Unfit(isas []string) string {
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(isas, name) })
+	}
+	switch {
+	case p.A == ElemBF16 && !has(cgen.AVX512):
+		return "multiplies bfloat16 only where the processor has AVX-512: run on such a machine"
+	case (p.A == ElemS8 || p.A == ElemU8) && !has(cgen.AVX512VNNI, cgen.AVXVNNI):
+		return "adds up products of integers in 16 bits where the processor has no VNNI, so that large ones are wrong: run on a machine with VNNI"
+	}
+	return ""
+}
+
 // Quantised is a Product of the integers that floats are quantised to, as package gemmi8 defines it. Its arguments are A (floats), W
 // (n·k integers, or floats that are quantised as well), the two scales, and C (floats).
 type Quantised struct {
@@ -34,6 +49,9 @@ type Quantised struct {
 	Floats bool // W has floats
 	Relu   bool // negative results become 0
 }
+
+// Unfit says why oneDNN cannot compute it with some instruction sets, as that of Product does.
+func (q Quantised) Unfit(isas []string) string { return q.product().Unfit(isas) }
 
 func (q Quantised) product() Product {
 	return Product{A: ElemS8, W: ElemS8, C: ElemS32, Transposed: true, Packed: q.Packed}

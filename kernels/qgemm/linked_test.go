@@ -46,3 +46,10 @@ func TestUnknownLayout(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLayouts: the name of a layout says all of it.
+func TestLayouts(t *testing.T) {
+	for _, format := range []string{"q8_0", "q4_k"} {
+		nativetest.Layouts(t, func(m native.Machine) *Spec { return specOn(t, m, "m=4,n=40,k=512,format="+format) })
+	}
+}
