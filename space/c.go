@@ -3,6 +3,7 @@ package space
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -207,6 +208,8 @@ func (w cWriter) operation(n *node, x []string) (string, error) {
 			return fmt.Sprintf("((double)%s / %s)", x[0], x[1]), nil
 		case !w.whole(n.kids[0]):
 			return "", w.fail("a library divides whole numbers only where // and %% are asked for")
+		case w.natural(n.kids[0]): // rounded down as C does
+			return fmt.Sprintf("(%s %s %s)", x[0], map[op]string{opFloorDiv: "/", opMod: "%"}[n.op], x[1]), nil
 		case n.op == opFloorDiv:
 			return fmt.Sprintf("(%[1]s / %[2]s - (%[1]s %% %[2]s < 0))", x[0], x[1]), nil
 		}
@@ -217,6 +220,47 @@ func (w cWriter) operation(n *node, x []string) (string, error) {
 		return "", w.fail("an operation has no form in C")
 	}
 	return fmt.Sprintf("(%s %s %s)", x[0], sign, x[1]), nil
+}
+
+// natural reports whether a part is certainly not below 0. It may be below 0 where the answer is no.
+func (w cWriter) natural(n *node) bool {
+	if v, ok, err := w.constant(n); ok && err == nil {
+		x, is := v.Number()
+		return is && x >= 0
+	}
+	all := func(parts []*node) bool {
+		return !slices.ContainsFunc(parts, func(p *node) bool { return !w.natural(p) })
+	}
+	switch n.op {
+	case opName:
+		return w.variables[n.text].Positive
+	case opAdd, opMul, opMin, opDiv, opFloorDiv, opMod: // what divides is above 0
+		return all(n.kids)
+	case opMax:
+		return slices.ContainsFunc(n.kids, w.natural)
+	case opChoose:
+		return all(n.kids[1:])
+	case opSub:
+		return w.natural(n.kids[0]) && w.atMost(n.kids[1], n.kids[0])
+	case opAbs, opAnd, opOr, opNot, opChain, opIn, opNotIn:
+		return true
+	}
+	return false
+}
+
+// atMost reports whether a part is certainly not above another one that is not below 0: 0, a remainder of it, or a choice of these.
+func (w cWriter) atMost(part, whole *node) bool {
+	if v, ok, err := w.constant(part); ok && err == nil {
+		x, is := v.Number()
+		return is && x <= 0
+	}
+	switch part.op {
+	case opMod:
+		return part.kids[0].String() == whole.String()
+	case opChoose:
+		return w.atMost(part.kids[1], whole) && w.atMost(part.kids[2], whole)
+	}
+	return false
 }
 
 // whole reports whether a part is a whole number in C.

@@ -13,6 +13,9 @@ import (
 var formulasInC = []string{
 	"n", "m * n", "(m + 1) * (n - 2)", "n // 3", "(m - 9) // 4", "(m - 9) % 4", "n % m", "min(m, n, 7)", "max(m - n, a)", "abs(m - n)",
 	"n if m > 3 else m", "n / 4", "m * 0.5 + n", "-m", "2 ** a * n", "n if b == 'x' else m", "m + (n > 3)", "-9223372036854775808 + m", "3000000000 * 2 + n",
+	"(n - (n % 4 if m > 2 else 0)) // 3", "(n - n % 3) % 2", "(n - 4) // 3", "(n - m % 3) % 4", "(m - n) % 3", "max(n - 5, 0) // 2", "min(n - 5, 3) % 2",
+	"abs(n - 5) // 2", "-n // 2", "(n - m) * (n - m) // 3", "(n - m) * n % 3", "(m - n if m > n else n - m) % 2", "(n % 3 - n) // 2", "(n - 2 * (n % 3)) // 2",
+	"(n - n % 3 + (n > 2) - 1) % 2", "(m + n - (m + n) % 4) // 4",
 }
 
 var conditionsInC = []string{
@@ -130,7 +133,7 @@ func TestNoC(t *testing.T) {
 		"n ** 2": "a power of a field of the shape has no form in C", "n // m": "a library divides by whole numbers above 0 only", "n // -2": "whole numbers above 0 only",
 		"n % 0.5": "whole numbers above 0 only", "n / 2 // 2": "a library divides whole numbers only where // and % are asked for",
 		"n if c else 3": "a library cannot choose by a parameter that is inactive", "n + c": "reads c, which is inactive here", "'x'": "the text x has no number in C",
-		"min(n, 1, 2, 3, 4, 5, 6, 7, 8)": "a library takes min and max of 8 values at most: write several in one another", "n" + strings.Repeat(" % 3", 9): "it is too long in C: write it more shortly",
+		"min(n, 1, 2, 3, 4, 5, 6, 7, 8)": "a library takes min and max of 8 values at most: write several in one another", "(n - 9)" + strings.Repeat(" // 3", 10): "it is too long in C: write it more shortly",
 		"n + (n > c)": "a library cannot compute with a condition on a parameter that is inactive",
 	} {
 		if _, err := formula(t, src).C(variables, nil); err == nil || !strings.Contains(err.Error(), want) {

@@ -32,40 +32,48 @@ func amountsAt(t *testing.T, amounts [][]string, m, n, k int64) (out []float64) 
 	return out
 }
 
-// TestAmounts: each amount of a point has a form in C, and is not negative at any shape. The plain forms have none.
+// TestAmounts: on each kind of machine, each amount of a point has a form in C, and is not negative at any shape. The plain forms have none.
 func TestAmounts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	shape := map[string]space.CName{"m": {Text: "m", Positive: true}, "n": {Text: "n", Positive: true}, "k": {Text: "k", Positive: true}}
-	for _, layout := range []string{LayoutNN, LayoutNT} {
-		for _, d := range []Dims{{67, 53, 41}, {300, 290, 1000}, {5, 210, 131}, {210, 5, 131}, {1, 1, 1}} {
-			s := newTestSpec(t, nativetest.Machines()["avx512"], layout, d, 1)
-			for range 8 {
-				p, err := s.Space().Sample(r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				amounts := s.Amounts(p)
-				if form := p.Str("form"); (amounts == nil) != (form == FormNaive || form == FormBlocked) {
-					t.Fatalf("%s: %d amounts", p, len(amounts))
-				}
-				for _, factors := range amounts {
-					for _, text := range factors {
-						f, err := space.ParseFormula(text)
-						if err == nil {
-							_, err = f.C(shape, nil)
-						}
-						if err != nil {
-							t.Fatal(err)
+	for name, machine := range nativetest.Machines() {
+		for _, layout := range []string{LayoutNN, LayoutNT} {
+			for _, d := range []Dims{{67, 53, 41}, {300, 290, 1000}, {5, 210, 131}, {210, 5, 131}, {1, 1, 1}} {
+				s := newTestSpec(t, machine, layout, d, 1)
+				for range 8 {
+					p, err := s.Space().Sample(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					amounts := s.Amounts(p)
+					if form := p.Str("form"); (amounts == nil) != (form == FormNaive || form == FormBlocked) {
+						t.Fatalf("%s: %s: %d amounts", name, p, len(amounts))
+					}
+					haveForms(t, shape, amounts)
+					for range 6 {
+						for i, x := range amountsAt(t, amounts, 1+r.Int64N(400), 1+r.Int64N(400), 1+r.Int64N(400)) {
+							if !(x >= 0) {
+								t.Fatalf("%s: %s: %v is %v", name, p, amounts[i], x)
+							}
 						}
 					}
 				}
-				for range 6 {
-					for i, x := range amountsAt(t, amounts, 1+r.Int64N(400), 1+r.Int64N(400), 1+r.Int64N(400)) {
-						if !(x >= 0) {
-							t.Fatalf("%s: %v is %v", p, amounts[i], x)
-						}
-					}
-				}
+			}
+		}
+	}
+}
+
+// haveForms checks that each factor has a form in C.
+func haveForms(t *testing.T, shape map[string]space.CName, amounts [][]string) {
+	t.Helper()
+	for _, factors := range amounts {
+		for _, text := range factors {
+			f, err := space.ParseFormula(text)
+			if err == nil {
+				_, err = f.C(shape, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
