@@ -155,7 +155,7 @@ func (r *remoteFlags) asked() (bool, error) {
 	}
 	for _, name := range append([]string{"on", "lease", "for"}, loginFlags...) {
 		if r.flags.Changed(name) {
-			return false, usage(fmt.Errorf("--%s has no effect without --workers or --listen: leave it out", name))
+			return false, usage(fmt.Errorf("--%s has no effect without --workers or --listen: leave it out, or give one of them", name))
 		}
 	}
 	return false, nil

@@ -123,7 +123,7 @@ func (a *app) asRun(c *cobra.Command) {
 		}
 		defer done()
 		if *fromAny && len(*from) == 0 {
-			return usage(errors.New("--from-any has no effect without --from: leave it out"))
+			return usage(errors.New("--from-any has no effect without --from: leave it out, or give both"))
 		}
 		measure, err := space.ParseMeasured(*metrics)
 		if err != nil {
