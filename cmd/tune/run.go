@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -671,8 +672,13 @@ func (a *app) printReport(r *tune.Report) error {
 			label = ""
 		}
 		fmt.Fprintf(w, "%-9s %s\n", label, f)
-		if reason := plain.Line(f.Reason); reason != "" {
-			fmt.Fprintf(w, "          the first: %s\n", plain.Clip(reason, mostReason))
+		reason, point := plain.Line(f.Reason), plain.Line(f.Point)
+		if reason == "" {
+			continue
+		}
+		fmt.Fprintf(w, "          the first: %s\n", plain.Clip(reason, mostReason))
+		if utf8.RuneCountInString(point) <= mostReason {
+			fmt.Fprintf(w, "          at %s\n", point)
 		}
 	}
 	a.printSchedule(r)
@@ -683,7 +689,7 @@ func (a *app) printReport(r *tune.Report) error {
 	return nil
 }
 
-// mostReason is how much of the reason of a failure the summary shows, in characters.
+// mostReason is how much of the reason of a failure the summary shows, in characters. A point that is longer is not shown.
 const mostReason = 160
 
 // printSchedule says what is exported, and what is not.
