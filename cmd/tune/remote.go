@@ -577,7 +577,7 @@ this on ten machines.`,
 		Args: exactly(1, "the address of a NATS server"),
 	}
 	login := addLogin(c.Flags())
-	c.Flags().IntVarP(&w.Jobs, "jobs", "j", 0, "`number` of candidates evaluated at once (default: one for each core)")
+	c.Flags().IntVarP(&w.Jobs, "jobs", "j", 0, jobsUsage)
 	c.Flags().StringVar(&w.Name, "name", "", "`name` of this worker, which journals keep (default: the host's name and the process)")
 	allow := c.Flags().StringSlice("allow", nil, "`kernels` that this worker evaluates, with commas (default: all that can be)")
 	code := c.Flags().Bool("allow-user-code", false, "evaluate kernels of users too, whose files come over the wire and run with your rights")
