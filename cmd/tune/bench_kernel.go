@@ -28,6 +28,7 @@ const kernelBudget = time.Minute
 // benchKernel gives bench the flags and the action of tuning a kernel at several shapes.
 func (a *app) benchKernel(c *cobra.Command) {
 	addSettings(c.Flags(), "budget", "evals", "jobs")
+	c.Flags().Lookup("jobs").Usage = jobsUsage
 	c.Flags().Lookup("budget").Usage = "wall `time` for each shape, the measurement of its search included, with a unit: 90s, 10m, 1h30m (default 1m, if evals is not given)"
 	seed := c.Flags().String("seed", "1", "`seed` of the searches")
 	shapes := c.Flags().StringArray("shapes", nil, "`shapes` to tune, name=value,… separated by semicolons; may be repeated (default: the kernel's own)")

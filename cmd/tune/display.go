@@ -129,7 +129,7 @@ func (d *display) notes(s tune.Start) (notes []string) {
 		add("the journal was repaired: %s", s.Recovery)
 	}
 	if s.Resumed > 0 {
-		add("resuming after %d outcomes", s.Resumed)
+		add("resuming after %s", plain.Count(s.Resumed, "outcome"))
 		if spent := alreadySpent(s); spent != "" {
 			add("%s: nothing new is evaluated", spent)
 		}
@@ -141,7 +141,7 @@ func (d *display) notes(s tune.Start) (notes []string) {
 		add("all points have %s", pinned)
 	}
 	for _, f := range s.Settings.From {
-		add("from %s: %d measurements: %d unchanged, %d with the nearest values, %d dropped", f.Path, f.Same+f.Adapted+f.Dropped, f.Same, f.Adapted, f.Dropped)
+		add("from %s: %s: %d unchanged, %d with the nearest values, %d dropped", f.Path, plain.Count(f.Same+f.Adapted+f.Dropped, "measurement"), f.Same, f.Adapted, f.Dropped)
 	}
 	if note := cacheNote(); note != "" && s.Compiled {
 		add("%s", note)

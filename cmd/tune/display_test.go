@@ -211,6 +211,11 @@ func TestTooFewPairs(t *testing.T) {
 	if printMeasured(&out, few); !strings.Contains(out.String(), "\n          not distinguishable from a=3\n          too few pairs to tell it from the baseline\n") {
 		t.Errorf("it says:\n%s", out.String())
 	}
+	few.Pairs = 1
+	out.Reset()
+	if printMeasured(&out, few); !strings.Contains(out.String(), "measured  22.764× in 1 pair, too few for an interval\n") {
+		t.Errorf("it says:\n%s", out.String())
+	}
 	few.By = "ada"
 	out.Reset()
 	if printMeasured(&out, few); !strings.Contains(out.String(), "unverified: repeat the measurement on a quiet machine with 'tune measure DIR --workers URL'\n") {

@@ -42,6 +42,7 @@ wrong pass is named.`,
 		Args: exactly(1, "a point, or the file of a schedule, or the directory of a run"),
 	}
 	addSettings(c.Flags(), "kernel", "shape")
+	c.Flags().Lookup("kernel").Usage = "`kernel` that the point is of (see tune list)"
 	pass := c.Flags().String("pass", "", "print the result of the pass of this `name`")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)

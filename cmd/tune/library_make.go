@@ -54,6 +54,7 @@ under fixed. Your reference becomes the plain form, which runs where no variant 
 		Args:    exactly(1, "the file of a library, such as mine.yaml"),
 	}
 	addSettings(c.Flags(), "budget", "evals", "jobs")
+	c.Flags().Lookup("jobs").Usage = jobsUsage
 	c.Flags().Lookup("budget").Usage = "wall `time` for the whole library, with a unit: 10m, 1h30m (default 10m, if evals is not given)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations for each shape that is searched, in place of a budget; then every shape is measured"
 	out := c.Flags().StringP("out", "o", "", "`folder` of the library; it is made (default: the name in the file)")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"tune/internal/plain"
 	"tune/results"
 	"tune/space"
 )
@@ -98,7 +99,7 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 
 func printRatio(w io.Writer, ratio float64, interval *[2]float64, pairs int, s *results.Schedule) {
 	if within, ok := space.FindMetric(s.Metrics, space.MetricWithin); ok && interval != nil {
-		fmt.Fprintf(w, "measured  %.4g× in %d pairs, %.4g to %.4g, because runs differ by up to %.3g %%\n", ratio, pairs, interval[0], interval[1], 100*within)
+		fmt.Fprintf(w, "measured  %.4g× in %s, %.4g to %.4g, because runs differ by up to %.3g %%\n", ratio, plain.Count(pairs, "pair"), interval[0], interval[1], 100*within)
 		return
 	}
 	text := "too few for an interval"
@@ -109,5 +110,5 @@ func printRatio(w io.Writer, ratio float64, interval *[2]float64, pairs int, s *
 		}
 		text = fmt.Sprintf("%d %% interval %.3f to %.3f", confidence, interval[0], interval[1])
 	}
-	fmt.Fprintf(w, "measured  %.3f× in %d pairs, %s\n", ratio, pairs, text)
+	fmt.Fprintf(w, "measured  %.3f× in %s, %s\n", ratio, plain.Count(pairs, "pair"), text)
 }

@@ -57,6 +57,7 @@ Formats of weights: %s.`, strings.Join(model.Families(), ", "), strings.Join(mod
 	}
 	var f modelFlags
 	addSettings(c.Flags(), "budget", "evals", "jobs")
+	c.Flags().Lookup("jobs").Usage = jobsUsage
 	c.Flags().Lookup("budget").Usage = "wall `time` for the whole library, with a unit: 20m, 1h30m (default 20m, if evals is not given)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations for each kernel, in place of a budget"
 	c.Flags().StringVar(&f.options.Quant, "quant", "", "`format` of the weights (default: that of most weights in a GGUF file, else q4_0)")

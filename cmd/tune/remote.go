@@ -155,7 +155,7 @@ func (r *remoteFlags) asked() (bool, error) {
 	}
 	for _, name := range append([]string{"on", "lease", "for"}, loginFlags...) {
 		if r.flags.Changed(name) {
-			return false, usage(fmt.Errorf("--%s has no effect without --workers or --listen: leave it out", name))
+			return false, usage(fmt.Errorf("--%s has no effect without --workers or --listen: leave it out, or give one of them", name))
 		}
 	}
 	return false, nil
@@ -577,7 +577,7 @@ this on ten machines.`,
 		Args: exactly(1, "the address of a NATS server"),
 	}
 	login := addLogin(c.Flags())
-	c.Flags().IntVarP(&w.Jobs, "jobs", "j", 0, "`number` of candidates evaluated at once (default: one for each core)")
+	c.Flags().IntVarP(&w.Jobs, "jobs", "j", 0, jobsUsage)
 	c.Flags().StringVar(&w.Name, "name", "", "`name` of this worker, which journals keep (default: the host's name and the process)")
 	allow := c.Flags().StringSlice("allow", nil, "`kernels` that this worker evaluates, with commas (default: all that can be)")
 	code := c.Flags().Bool("allow-user-code", false, "evaluate kernels of users too, whose files come over the wire and run with your rights")

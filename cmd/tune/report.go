@@ -49,6 +49,7 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 	}
 	output := c.Flags().StringP("output", "o", "", "`file` to write; an existing one is replaced. Without it, standard output has the report")
 	format := c.Flags().String("format", "html", "`form` of the report: html or md (default: what --output ends in, else html)")
+	c.Flags().Lookup("format").DefValue = "" // which is that of the words above
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return usage(errors.New("no run is given: want the directory of a run, or a file of measurements: 'tune report RUN... -o report.html'"))

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -101,7 +102,7 @@ func (a *app) asRun(c *cobra.Command) {
 	config := addRunSettings(c.Flags())
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to start from, or db for what the index of runs knows of the kernel; may be given several times, the most similar first")
 	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
-	metrics := c.Flags().String("metrics", "", "`metrics` to measure of each candidate that tune compiles, such as instructions,cache_misses; they are listed above")
+	metrics := c.Flags().String("metrics", "", "`metrics` to measure of each candidate that tune compiles, such as instructions,cache_misses; 'tune help run' lists them")
 	objective := c.Flags().String("objective", "", "`numbers` to optimise together, the cost first: time,error or cycles,load or time,size or cost,NAME:maximise, where NAME is a metric. With :5% or :0.1 after one, smaller differences in it do not count. The run keeps every point that no other point beats (default: the cost alone)")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
 	pin := c.Flags().StringArray("pin", nil, "`value` that a parameter keeps, such as isa=avx2: the run searches the points that have it; may be given several times")
@@ -123,7 +124,7 @@ func (a *app) asRun(c *cobra.Command) {
 		}
 		defer done()
 		if *fromAny && len(*from) == 0 {
-			return usage(errors.New("--from-any has no effect without --from: leave it out"))
+			return usage(errors.New("--from-any has no effect without --from: leave it out, or give both"))
 		}
 		measure, err := space.ParseMeasured(*metrics)
 		if err != nil {
@@ -671,8 +672,13 @@ func (a *app) printReport(r *tune.Report) error {
 			label = ""
 		}
 		fmt.Fprintf(w, "%-9s %s\n", label, f)
-		if reason := plain.Line(f.Reason); reason != "" {
-			fmt.Fprintf(w, "          the first: %s\n", plain.Clip(reason, mostReason))
+		reason, point := plain.Line(f.Reason), plain.Line(f.Point)
+		if reason == "" {
+			continue
+		}
+		fmt.Fprintf(w, "          the first: %s\n", plain.Clip(reason, mostReason))
+		if utf8.RuneCountInString(point) <= mostReason {
+			fmt.Fprintf(w, "          at %s\n", point)
 		}
 	}
 	a.printSchedule(r)
@@ -683,7 +689,7 @@ func (a *app) printReport(r *tune.Report) error {
 	return nil
 }
 
-// mostReason is how much of the reason of a failure the summary shows, in characters.
+// mostReason is how much of the reason of a failure the summary shows, in characters. A point that is longer is not shown.
 const mostReason = 160
 
 // printSchedule says what is exported, and what is not.

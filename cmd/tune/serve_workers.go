@@ -26,7 +26,7 @@ func (a *app) watchWorkers(c *cobra.Command, address string, login *remote.Login
 	if address == "" {
 		for _, name := range loginFlags {
 			if c.Flags().Changed(name) {
-				return nil, nil, usage(fmt.Errorf("--%s has no effect without --workers: leave it out", name))
+				return nil, nil, usage(fmt.Errorf("--%s has no effect without --workers: leave it out, or give both", name))
 			}
 		}
 		return nil, func() {}, nil

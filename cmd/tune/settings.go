@@ -103,6 +103,9 @@ type setting struct {
 	of    settingOf
 }
 
+// jobsUsage is what --jobs means to a command.
+const jobsUsage = "`number` of candidates evaluated at once (default: one for each core)"
+
 // settingOf says how long a setting of a run holds.
 type settingOf int
 
@@ -145,7 +148,7 @@ var settingTable = []setting{
 		}
 		return nil
 	}, false, ofSitting},
-	{"jobs", "`number` of candidates evaluated at once (default: one for each core); with --evals and exact costs it changes nothing in the result, except in measured spaces, where it is the number of simulated workers", "", func(s *settings, v string) (err error) {
+	{"jobs", jobsUsage + "; with --evals and exact costs it changes nothing in the result, except in measured spaces, where it is the number of simulated workers", "", func(s *settings, v string) (err error) {
 		s.jobs, err = parseCount(v)
 		return err
 	}, false, ofSitting},

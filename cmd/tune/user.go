@@ -121,7 +121,7 @@ fields, for editors, and --schema=library that of the files of tune library.`,
 		},
 	}
 	command := c.Flags().Bool("command", false, "write the example of a command kernel")
-	schema := c.Flags().String("schema", "", "print the JSON schema of kernel files, and write nothing; --schema=library prints that of the files of tune library")
+	schema := c.Flags().String("schema", "", "print the JSON schema of a `kind` of files, and write nothing: kernel, or library for the files of tune library")
 	c.Flags().Lookup("schema").NoOptDefVal = "kernel"
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *schema != "" && len(args) > 0 {
@@ -234,7 +234,7 @@ file of a library, check lists the shapes that 'tune library' would search, and 
 		Args:    exactly(1, "the file of a kernel"),
 	}
 	addSettings(c.Flags(), "shape")
-	static := c.Flags().Bool("static", false, "run nothing")
+	static := c.Flags().Bool("static", false, "check the file alone, and run nothing")
 	show := showFlag(c)
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -21,7 +21,8 @@ type Failure struct {
 	With []string `json:"with,omitempty"`
 	// Causes are the conditions that cover them, the one that covers most first. No right candidate meets one of them.
 	Causes []Cause `json:"causes,omitempty"`
-	// Reason is that of the candidate that was asked for first.
+	// Point is the candidate that was asked for first, and Reason why it failed.
+	Point  string `json:"point,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -87,11 +88,11 @@ func (t *Table) count(e *space.Entry) {
 	at := slices.IndexFunc(t.failed, func(f failed) bool { return f.Status == e.Outcome.Status })
 	if at < 0 {
 		at = len(t.failed)
-		t.failed = append(t.failed, failed{Failure{Status: e.Outcome.Status, Reason: e.Outcome.Reason}, e.Number})
+		t.failed = append(t.failed, failed{Failure{Status: e.Outcome.Status, Point: e.Key, Reason: e.Outcome.Reason}, e.Number})
 	}
 	f := &t.failed[at]
 	if f.Count++; e.Number < f.first {
-		f.first, f.Reason = e.Number, e.Outcome.Reason
+		f.first, f.Point, f.Reason = e.Number, e.Key, e.Outcome.Reason
 	}
 }
 

@@ -110,8 +110,8 @@ func TestFailures(t *testing.T) {
 		var words []string
 		for _, f := range got {
 			words = append(words, f.String())
-			if f.Reason == "" {
-				t.Errorf("%s: no reason", name)
+			if f.Point == "" || f.Reason != "because of "+f.Point {
+				t.Errorf("%s: the reason %q is not that of the point %q", name, f.Reason, f.Point)
 			}
 		}
 		if !reflect.DeepEqual(words, c.want) {
