@@ -21,6 +21,7 @@ import (
 	"tune/kernels/catalog"
 	"tune/results"
 	"tune/results/library"
+	modellib "tune/results/model"
 	"tune/space"
 )
 
@@ -71,6 +72,11 @@ two are not of one kernel and shape; 4 with --fail-over, it cannot tell; 130 int
 		}
 		if with.recorded && *yes {
 			return usage(errors.New("--yes has no effect with --recorded, because nothing is run: leave it out"))
+		}
+		for _, arg := range args {
+			if modellib.IsLibrary(arg) {
+				return ofFile(fmt.Errorf("%s is the library of a model, which compare does not take: 'tune guard %[1]s' measures it beside its plain forms", arg))
+			}
 		}
 		if library.IsLibrary(args[0]) || library.IsLibrary(args[1]) {
 			made := args[0]

@@ -14,6 +14,7 @@ import (
 	"tune/internal/plain"
 	"tune/results"
 	"tune/results/library"
+	modellib "tune/results/model"
 	"tune/results/schedule"
 	"tune/space"
 )
@@ -24,7 +25,7 @@ func (a *app) guardCommand() *cobra.Command {
 		Short: "Find out whether exported kernels still are as fast as they were",
 		Long: `guard builds exported kernels again, with the compiler of today, checks them on fresh inputs, and measures each in
 turns with its baseline. It fails where one is proven to have become slower than its schedule says. FILE is a schedule (best.json), and
-DIR a run directory or a library that tune library made. The kernel is the copy in its run; --config builds all with the kernel in one
+DIR a run directory or a library of tune library or tune model. The kernel is the copy in its run; --config builds all with the kernel in one
 file, which is how sources that have changed are guarded.
 
 What is guarded is the low end of the recorded interval of the ratio to the baseline, and at least 1. A kernel is slower if its ratio is
@@ -34,7 +35,8 @@ kernel holds. With several kernels, that is true of all of them together. Exact 
 and without --slack any higher cost is slower.
 
 Each variant of a library is measured at the shape that it was tuned at: beside the baseline of its kernel, and beside the other variant
-that came nearest to it there. Both ratios were recorded when the library was made, and are guarded in the same way.
+that came nearest to it there. Each kernel of the library of a model is measured beside its plain form. These ratios were recorded when the
+library was made, and are guarded in the same way.
 
 With --against OTHER, another schedule or run directory of the same kernel and shape, each is measured in turns with that instead. OTHER
 is built from its own copy, whatever --config says.
@@ -153,7 +155,7 @@ func (a *app) guard(ctx context.Context, args []string, with guardFlags, o sched
 // that one broken.
 func (a *app) checkGuarded(args []string, with guardFlags) error {
 	for _, arg := range args {
-		if library.IsLibrary(arg) && (with.against != "" || with.config != "") {
+		if isLibrary(arg) && (with.against != "" || with.config != "") {
 			return usage(fmt.Errorf("%s is a library: --against and --config are for schedules and run directories: leave them out", arg))
 		}
 	}
@@ -165,7 +167,7 @@ func (a *app) checkGuarded(args []string, with guardFlags) error {
 		}
 	}
 	for _, arg := range args {
-		if library.IsLibrary(arg) {
+		if isLibrary(arg) {
 			continue
 		}
 		side, err := readSide(arg)
@@ -193,6 +195,9 @@ func (a *app) fitsConfig(side tune.Side, with guardFlags) error {
 	return err
 }
 
+// isLibrary reports whether an argument is a library of tune library or tune model.
+func isLibrary(arg string) bool { return library.IsLibrary(arg) || modellib.IsLibrary(arg) }
+
 // isUsage reports whether an error is about what was asked for.
 func isUsage(err error) bool {
 	e, ok := errors.AsType[*exitError](err)
@@ -205,6 +210,9 @@ func (a *app) guardOne(ctx context.Context, arg string, against *tune.Side, with
 		find, done := a.libraryKernels(*with.yes)
 		defer done()
 		return library.Guard(ctx, library.GuardOptions{Dir: arg, Kernels: find, Guard: o, Observe: names})
+	}
+	if modellib.IsLibrary(arg) {
+		return modellib.Guard(ctx, modellib.GuardOptions{Dir: arg, Find: a.catalog(false).Lookup, Guard: o, Observe: names})
 	}
 	side, done, err := a.guardSide(arg, with.config, *with.yes)
 	if err != nil {

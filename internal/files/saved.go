@@ -50,7 +50,7 @@ func (s Saved) decode(text []byte, list any) error {
 		return err
 	}
 	if head.Format != s.Format {
-		return fmt.Errorf("%s has format %d, and this tune reads format %d", s.List, head.Format, s.Format)
+		return fmt.Errorf("%s has format %d, and this tune reads format %d: use the tune that wrote it", s.List, head.Format, s.Format)
 	}
 	return json.Unmarshal(text, list)
 }

@@ -61,6 +61,28 @@ func Stream(path string, durable bool, write func(io.Writer) error) (err error) 
 	return SyncDir(filepath.Dir(path))
 }
 
+// AppendLine appends a line to a file, which it makes if it is not there, and syncs it. Like OpenToChange it follows no symbolic link.
+func AppendLine(path string, line []byte) error {
+	file, err := OpenToChange(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(line, '\n'))
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// Cut shortens a file to a size in bytes. Like OpenToChange it follows no symbolic link.
+func Cut(path string, size int64) error {
+	file, err := OpenToChange(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Truncate(size), file.Close())
+}
+
 // createBeside creates a new hidden file in the directory of path, and returns its name, also with an error. Unlike os.CreateTemp it
 // applies the umask, as for any other file.
 func createBeside(path string) (file *os.File, name string, err error) {

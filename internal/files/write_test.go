@@ -6,8 +6,32 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
+
+// TestLines: lines are appended and cut off, and never in the file that a link leads to.
+func TestLines(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if err := errors.Join(AppendLine(path, []byte("one")), AppendLine(path, []byte("two")), os.Symlink("file", link)); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{"append": AppendLine(link, []byte("three")), "cut": Cut(link, 0)} {
+		if err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
+			t.Errorf("%s by a link: %v", what, err)
+		}
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "one\ntwo\n" {
+		t.Errorf("it holds %q, %v", data, err)
+	}
+	if err := Cut(path, 4); err != nil {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "one\n" {
+		t.Errorf("it holds %q, %v", data, err)
+	}
+}
 
 // A file has either its old content or the new one, and nothing is left beside it.
 func TestWrite(t *testing.T) {

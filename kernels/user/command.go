@@ -392,6 +392,9 @@ func (c *commandCandidate) number(i int, m metric, e ended) (float64, error) {
 		if c.stale[path] {
 			return 0, fmt.Errorf("the command wrote no file %s: the one that is there is as it was before the run: name a file that each run writes", m.file)
 		}
+		if info.IsDir() {
+			return 0, fmt.Errorf("%s is a folder, whose size says nothing: name a file, or have the command print the bytes of the files in it", m.file)
+		}
 		return float64(info.Size()), nil
 	}
 	printed := e.Stdout

@@ -177,6 +177,7 @@ func commandOutcomes(t *testing.T) {
 		{"too close to 0 to maximise", "{run: echo 1e-320, metric: {goal: maximise}}", space.WrongAnswer, 0, "too close to 0 for ratios"},
 		{"not above 0", "{run: echo 0, metric: {goal: maximise}}", space.WrongAnswer, 0, "one to maximise has to be above 0"},
 		{"no file", "{run: 'true', metric: {from: size, file: out.bin}}", space.WrongAnswer, 0, "the command wrote no file out.bin"},
+		{"a folder", "{run: 'mkdir -p out.bin', metric: {from: size, file: out.bin}}", space.WrongAnswer, 0, "out.bin is a folder, whose size says nothing: name a file, or have the command print the bytes of the files in it"},
 		{"a file that is not of the run", "{run: 'true', metric: {from: size, file: kernel.yaml}}", space.WrongAnswer, 0, "the command wrote no file kernel.yaml: the one that is there is as it was before"},
 		{"a file of the run before", "{run: 'test -e made || echo 1 > out.bin; echo > made', metric: {from: size, file: out.bin}}", space.WrongAnswer, 0, "the command wrote no file out.bin"},
 		{"status", "run: echo 1; echo trouble >&2; exit 3", space.Crashed, 0, "the command ended with status 3: trouble"},
@@ -591,13 +592,17 @@ func TestMetricFileStays(t *testing.T) {
 	}
 }
 
-// TestMetricFolder: a folder in place of the file whose size is the metric ends the run, which could not tell one run of the command from
-// the next.
+// TestMetricFolder: a folder in place of the file whose size is the metric has no size that counts, and ends the run, which could not tell one
+// run of the command from the next.
 func TestMetricFolder(t *testing.T) {
 	k, _ := load(t, "space: {parameters: [{name: n, type: bool}]}\ncommand: {run: mkdir -p d/x, metric: {from: size, file: d}}\n")
 	p := problem(t, k, "")
 	e := &kernels.Evaluator{Problem: p}
-	if _, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p.Space().At(0)}}); err == nil || !strings.Contains(err.Error(), "the file d of the metric: remove ") {
+	out, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p.Space().At(0)}})
+	if err != nil || out.Status != space.WrongAnswer || !strings.HasPrefix(out.Reason, "d is a folder, whose size says nothing: name a file") {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	if _, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p.Space().At(1)}}); err == nil || !strings.Contains(err.Error(), "the file d of the metric: remove ") {
 		t.Errorf("got %v", err)
 	}
 }

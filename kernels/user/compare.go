@@ -15,6 +15,9 @@ func (p *commandProblem) compare(ctx context.Context, baseline kernels.Candidate
 	if err != nil {
 		return kernels.Final{}, err
 	}
+	if err := p.alike(all); err != nil {
+		return kernels.Final{}, err
+	}
 	readings := make([][]reading, len(all))
 	s := timing.Series{
 		Series: series, Entrants: len(all),
@@ -47,7 +50,7 @@ func (p *commandProblem) compare(ctx context.Context, baseline kernels.Candidate
 	for i := range final.Comparisons {
 		if c := &final.Comparisons[i]; c.Err == nil && c.Pairs > 0 {
 			took := timing.Summarise(s.Costs(i+1), 0)
-			c.Metrics = slices.Concat(p.metrics(c.Cost, took.Kept, took.Spread), p.otherMetrics(readings[i+1]), outlierMetrics(s.Costs(i+1)))
+			c.Metrics = slices.Concat(p.metrics(c.Cost, took.Kept, took.Spread), all[i+1].p.otherMetrics(readings[i+1]), outlierMetrics(s.Costs(i+1)))
 		}
 	}
 	return final, nil

@@ -143,10 +143,28 @@ func excerpt(text string) string {
 	return strconv.Quote(plain.Clip(text, most))
 }
 
+// matches returns where the pattern matches a text, and that text. As in other languages, $ also stands before the end of the last line.
+func (m metric) matches(output string) (text string, all [][]int) {
+	if all = m.pattern.FindAllStringSubmatchIndex(output, -1); len(all) > 0 {
+		return output, all
+	}
+	text = strings.TrimRight(output, "\r\n")
+	return text, m.pattern.FindAllStringSubmatchIndex(text, -1)
+}
+
+// lineWise says what helps where the pattern would match a line of a text alone; otherwise it is "".
+func (m metric) lineWise(output string) string {
+	lines, err := regexp.Compile("(?m:" + m.pattern.String() + ")")
+	if err != nil || !lines.MatchString(output) {
+		return ""
+	}
+	return ": in it, ^ and $ stand for the beginning and the end of all that is printed; begin it with (?m), and they stand for those of a line"
+}
+
 func (m metric) match(output string) (v float64, follows unit, err error) {
-	all := m.pattern.FindAllStringSubmatchIndex(output, -1)
+	output, all := m.matches(output)
 	if len(all) == 0 {
-		return 0, unit{}, fmt.Errorf("the pattern %s matches nothing in what the command printed%s: %s", m.pattern, m.where(), lastPrinted(output))
+		return 0, unit{}, fmt.Errorf("the pattern %s matches nothing in what the command printed%s: %s%s", m.pattern, m.where(), lastPrinted(output), m.lineWise(output))
 	}
 	last := all[len(all)-1]
 	match := [2]int(last)
@@ -167,6 +185,9 @@ func (m metric) match(output string) (v float64, follows unit, err error) {
 	if whole := partOf(output, match, number); whole != "" {
 		return 0, unit{}, fmt.Errorf("the pattern %s takes %s out of %s: let it match the number as a whole, as ([0-9.e-]+) does, and have it printed without separators",
 			m.pattern, strings.TrimSpace(found), excerpt(whole))
+	}
+	if larger := largerPart(output, match, number); larger != "" {
+		return 0, unit{}, fmt.Errorf("the pattern %s takes %s out of a time that begins with %s: have the command print it in one unit", m.pattern, strings.TrimSpace(found), excerpt(larger))
 	}
 	return v, unitAfter(output[number[1]:]), nil
 }

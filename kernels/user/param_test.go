@@ -74,6 +74,29 @@ func TestFlagSwitch(t *testing.T) {
 	}
 }
 
+// TestPlanOfReference: the flags with which a reference is compiled are shown too, as one of them may run a program.
+func TestPlanOfReference(t *testing.T) {
+	for flags, want := range map[string]string{
+		"": "", ", flags: []": "and the reference with no flags instead", ", flags: [-O1, -fplugin=./evil.so]": "and the reference with -O1 -fplugin=./evil.so instead",
+	} {
+		k, err := read("my.yaml", []byte(strings.Replace(sourceText, "{function: plain}", "{function: plain"+flags+"}", 1)), library)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan := strings.Join(k.Plan(), "\n"); want == "" && strings.Contains(plan, "the reference with") || !strings.Contains(plan, want) {
+			t.Errorf("%s: the plan lacks %q:\n%s", flags, want, plan)
+		}
+	}
+}
+
+// TestPlanOfTemplates: texts that become parts of a file are shown, as the file may be a program.
+func TestPlanOfTemplates(t *testing.T) {
+	k, _ := load(t, "space: {parameters: [{name: how, type: enum, values: [fast, '; touch evil']}]}\ncommand: {templates: [x.sh], run: sh x.sh, check: 'true'}\n", "x.sh", "echo {{how}}")
+	if plan := strings.Join(k.Plan(), "\n"); !strings.Contains(plan, "values    how: fast | ; touch evil") {
+		t.Errorf("the plan lacks the values:\n%s", plan)
+	}
+}
+
 func TestFlagFaults(t *testing.T) {
 	for _, test := range []struct{ parameter, want string }{
 		{"{name: fast, type: enum, values: [a, b], flag: -Ofast}", "my.yaml:7:54: space.parameters[1].flag: a single flag is for type: bool: write the flag of each value, as in flag: {a: -O2}, or use {{fast}} in flags"},

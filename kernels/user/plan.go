@@ -1,6 +1,7 @@
 package user
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -53,6 +54,9 @@ func (k *Kernel) Plan() []string {
 				note(l.line.words...)
 			}
 		}
+		for _, f := range c.files {
+			note(f.text)
+		}
 		for _, m := range c.metrics() {
 			if m.file != "" {
 				add("removes", "%s, before each run", m.file)
@@ -65,12 +69,9 @@ func (k *Kernel) Plan() []string {
 		if len(s.compilers) > 0 {
 			compilers = strings.Join(s.compilers, " or ")
 		}
-		var flags []string
-		for _, f := range s.flags {
-			flags = append(flags, f.src)
-		}
 		note(s.templates()...)
-		add("compiles", "%s with %s %s", s.name, compilers, strings.Join(flags, " "))
+		note(s.reference.flags...)
+		add("compiles", "%s with %s %s", s.name, compilers, sources(s.flags))
 		for _, w := range s.switches {
 			for _, value := range slices.Sorted(maps.Keys(w.flags)) {
 				add("", "and %s, if %s is %s", w.flags[value].src, w.parameter, value)
@@ -78,6 +79,9 @@ func (k *Kernel) Plan() []string {
 		}
 		if s.reference.name != "" && s.reference.name != s.name {
 			add("", "%s, of which it calls %s", s.reference.name, s.reference.function)
+		}
+		if s.reference.flagsGiven {
+			add("", "and the reference with %s instead", cmp.Or(sources(s.reference.flags), "no flags"))
 		}
 		add("calls", "%s, in a process of its own", s.function)
 	}
@@ -99,6 +103,15 @@ func (k *Kernel) Plan() []string {
 		add("values", "%s: %s", p.Name, strings.Join(values, " | "))
 	}
 	return slices.Clip(out)
+}
+
+// sources writes templates as they stand in the file.
+func sources(all []template) string {
+	var out []string
+	for _, t := range all {
+		out = append(out, t.src)
+	}
+	return strings.Join(out, " ")
 }
 
 // text writes a command line with its placeholders.

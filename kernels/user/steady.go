@@ -27,6 +27,9 @@ func (p *commandProblem) compareSteady(ctx context.Context, baseline kernels.Can
 	if err != nil {
 		return kernels.Final{}, err
 	}
+	if err := p.alike(all); err != nil {
+		return kernels.Final{}, err
+	}
 	readings, errs := make([][]reading, len(all)), make([]error, len(all))
 	fail := func(i int, err error) error {
 		if i == 0 || kernels.AsRejection(err) == nil {
@@ -68,7 +71,7 @@ func (p *commandProblem) compareSteady(ctx context.Context, baseline kernels.Can
 			}
 		}
 	}
-	return p.steadyFinal(costs, errs, readings), nil
+	return p.steadyFinal(all, costs, errs, readings), nil
 }
 
 // steadyCost returns the cost of a candidate's runs, which may not differ by more than the file says.
@@ -85,7 +88,7 @@ func (p *commandProblem) steadyCost(runs []reading) (float64, error) {
 }
 
 // steadyFinal sums up a comparison of steady costs, that of the baseline first.
-func (p *commandProblem) steadyFinal(costs []float64, errs []error, readings [][]reading) kernels.Final {
+func (p *commandProblem) steadyFinal(all []*commandCandidate, costs []float64, errs []error, readings [][]reading) kernels.Final {
 	// Each of the two costs may be off by the share.
 	off := (1 + p.c.metric.within) / (1 - p.c.metric.within)
 	final := kernels.Final{Best: -1}
@@ -98,7 +101,7 @@ func (p *commandProblem) steadyFinal(costs []float64, errs []error, readings [][
 			c.Low, c.High = c.Ratio/off, c.Ratio*off
 			c.Ratios = p.steadyRatios(readings[0], readings[i+1])
 			c.Metrics = append(p.metrics(c.Cost, c.Pairs, spreadOf(readings[i+1])), space.Metric{Name: space.MetricWithin, Value: p.c.metric.within})
-			c.Metrics = append(c.Metrics, p.otherMetrics(readings[i+1])...)
+			c.Metrics = append(c.Metrics, all[i+1].p.otherMetrics(readings[i+1])...)
 			if final.Best < 0 || c.Ahead(final.Comparisons[final.Best]) {
 				final.Best = i
 			}

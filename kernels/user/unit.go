@@ -9,22 +9,52 @@ import (
 	"tune/internal/pattern"
 )
 
-// What stands around a number where a pattern has found only a part of it, as in 1,234 and 0:01.5 and 9.5e-05.
+// What stands around a number where a pattern has found only a part of it, as in 1,234 and 0:01.5 and 9.5e-05 and -3 and 1'000.
 var (
-	partBefore  = pattern.Lazy(`([0-9]|[0-9][.,:])$`)
-	partAfter   = pattern.Lazy(`^([0-9]|[.,:][0-9]|[eE][+-]?[0-9])`)
-	allOfBefore = pattern.Lazy(`[0-9.,:]*$`)
-	allOfAfter  = pattern.Lazy(`^([0-9]|[.,:][0-9]|[eE][+-]?[0-9])*`)
+	partBefore  = pattern.Lazy(`(?:[0-9]|[0-9][.,:]|[0-9.][eE][+-]?|(?:^|[^0-9A-Za-z])0[xX][0-9a-fA-F]*|(?:^|[\s=:;(\["',])(?:[-−]|[-−]?\.))$`)
+	partAfter   = pattern.Lazy(`^(?:[0-9]|[.,:][0-9]|[eE][+-]?[0-9]|` + groupMark + `[0-9]{3})`)
+	allOfBefore = pattern.Lazy(`(?:[-−0-9.,:]|0[xX][0-9a-fA-F]*|[0-9.][eE][+-]?|[0-9]` + groupMark + `)*$`)
+	allOfAfter  = pattern.Lazy(`^(?:[0-9]|[.,:][0-9]|[eE][+-]?[0-9]|` + groupMark + `[0-9]{3})*`)
+
+	// groupBefore and groupOf are what stands before a group of three digits, and such a group.
+	groupBefore = pattern.Lazy(`[0-9]` + groupMark + `$`)
+	groupOf     = pattern.Lazy(`^[0-9]{3}(?:[^0-9]|$)`)
+	// hexadecimal is what a number like 0x1f begins with.
+	hexadecimal = pattern.Lazy(`^0[xX][0-9a-fA-F]+`)
+	// largerBefore and smallerUnit are around the last part of a time such as 1m2.5s.
+	largerBefore = pattern.Lazy(`(?:^|[^0-9.])[0-9.]*[1-9][0-9.]*(?:[dhm] ?|[\t ]*(?:min|mins|minutes?|hours?)[\t ]+)$`)
+	smallerUnit  = pattern.Lazy(`^[\t ]*(?:s|sec|secs|seconds?|m|min|mins|minutes?|ms)(?:[^A-Za-z]|$)`)
 )
+
+// groupMark is what programs write between groups of three digits, besides points, commas and spaces: these are the spaces that do not break
+// a line.
+const groupMark = `[_'’\x{00A0}\x{2009}\x{202F}]`
 
 // partOf returns the number in a text of which a pattern has found only a part, or "". The pattern has matched from match[0] to match[1],
 // and the number is from number[0] to number[1]. What the pattern itself matches beside the number is meant to be there.
 func partOf(text string, match, number [2]int) string {
-	before, after := text[:number[0]], text[number[1]:]
-	if (match[0] < number[0] || !partBefore().MatchString(before)) && (match[1] > number[1] || !partAfter().MatchString(after)) {
+	before, found, after := text[:number[0]], text[number[0]:number[1]], text[number[1]:]
+	if (match[0] < number[0] || !begunBefore(before, found, after)) && (match[1] > number[1] || !partAfter().MatchString(after) && !hexadecimal().MatchString(found+after)) {
 		return ""
 	}
-	return allOfBefore().FindString(before) + text[number[0]:number[1]] + allOfAfter().FindString(after)
+	if hex := hexadecimal().FindString(found + after); hex != "" {
+		return hex
+	}
+	return allOfBefore().FindString(before) + found + allOfAfter().FindString(after)
+}
+
+// begunBefore reports whether a number begins before what a pattern has found of it.
+func begunBefore(before, found, after string) bool {
+	return partBefore().MatchString(before) || groupBefore().MatchString(before) && groupOf().MatchString(found+after)
+}
+
+// largerPart returns what stands before the last part of a time, as the 1m of 1m2.5s, of which a pattern has found that last part alone; else "".
+// match and number are as in partOf.
+func largerPart(text string, match, number [2]int) string {
+	if match[0] < number[0] || !smallerUnit().MatchString(text[number[1]:]) {
+		return ""
+	}
+	return strings.TrimLeft(strings.TrimSpace(largerBefore().FindString(text[:number[0]])), "([{,;:=\"'")
 }
 
 // unit is the word after a number, "" for none.
@@ -134,4 +164,30 @@ func (p *commandProblem) sameUnit(i int, m metric, found unit) error {
 		return fmt.Errorf("%s follows the number that the field pattern finds, and %s the first one of the run: have the command print one unit, because the numbers alone are compared", found, first)
 	}
 	return nil
+}
+
+// alike returns an error where candidates of other versions of the kernel, which have problems of their own, take the time by another clock, or
+// print the metric in another unit.
+func (p *commandProblem) alike(all []*commandCandidate) error {
+	mine, known := p.firstUnit()
+	for _, c := range all {
+		if c.p == p {
+			continue
+		}
+		if m, other := p.c.metric, c.p.c.metric; m.from != other.from && !(m.printed() && other.printed()) {
+			return fmt.Errorf("the field metric.from is %s in one version of the kernel, and %s in the other: have both take one number", m.from, other.from)
+		}
+		if theirs, also := c.p.firstUnit(); known && also && mine.scaled(theirs) {
+			return fmt.Errorf("%s follows the number that the field pattern finds in one version of the kernel, and %s in the other: have both commands print one unit, because the numbers alone are compared", mine, theirs)
+		}
+	}
+	return nil
+}
+
+// firstUnit returns what followed the first number of the metric, if there has been one.
+func (p *commandProblem) firstUnit() (unit, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u, known := p.units[0]
+	return u, known
 }

@@ -511,15 +511,7 @@ func (t *task) keep(one measurement) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(t.dir, measuredName), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(line, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = files.AppendLine(filepath.Join(t.dir, measuredName), line); err == nil {
 		t.measured = append(t.measured, one)
 	}
 	return err
@@ -545,7 +537,7 @@ func readMeasured(path string, mend bool) (out []measurement, err error) {
 			if err != nil {
 				return nil, err
 			}
-			return out, os.Truncate(path, info.Size()-int64(len(line)))
+			return out, files.Cut(path, info.Size()-int64(len(line)))
 		}
 		var m measurement
 		if err := json.Unmarshal(line, &m); err != nil {

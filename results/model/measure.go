@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -108,7 +107,7 @@ func readRows(path string, mend bool) (out []Row, err error) {
 			return out, nil
 		}
 		if !whole {
-			return out, os.Truncate(path, size)
+			return out, files.Cut(path, size)
 		}
 		var r Row
 		if err := json.Unmarshal(line, &r); err != nil {
@@ -125,15 +124,7 @@ func (m *maker) keep(r Row) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(m.Dir, tuningDir, measuredName), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(line, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
+	return files.AppendLine(filepath.Join(m.Dir, tuningDir, measuredName), line)
 }
 
 // measureAll measures each task that is not measured yet.

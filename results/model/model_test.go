@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,12 +12,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tune/kernels"
 	"tune/kernels/all"
 	"tune/kernels/model"
 	"tune/kernels/native"
 	"tune/results"
+	"tune/results/schedule"
 	"tune/space"
 )
 
@@ -301,6 +304,72 @@ func TestReport(t *testing.T) {
 	} {
 		if got := row.Gain(); got != want {
 			t.Errorf("the gain of %+v is %q, want %q", row, got, want)
+		}
+	}
+}
+
+// TestGuard: a kernel that is the plain form is checked alone, and another one is held to its recorded ratio.
+func TestGuard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles")
+	}
+	m, r := unmeasured(t, `{"model_type": "llama", `+sizes+`}`, model.Options{Quant: "q8_0", Contexts: []int{9}, Batches: []int{1}})
+	slack := 9.0
+	guard := func() ([]*schedule.Guarded, error) {
+		return Guard(t.Context(), GuardOptions{Dir: r.Dir, Find: m.Find, Guard: schedule.GuardOptions{Slack: &slack, Limit: 10 * time.Second, Seeds: []uint64{1, 2}}})
+	}
+	found, err := guard()
+	if err != nil || len(found) != len(m.tasks) {
+		t.Fatalf("%d of %d kernels, %v", len(found), len(m.tasks), err)
+	}
+	for i, g := range found {
+		if !g.Itself || g.Standing != schedule.Holds || g.Name != r.Dir+": "+m.tasks[i].Name {
+			t.Errorf("%s: %s", g.Name, g.Words())
+		}
+	}
+	// The rest is tried with the first kernel that has another point which is right.
+	task := m.tasks[0]
+	k, err := task.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	presets := k.Problem.Presets()
+	row := *task.row
+	row.Point = presets[len(presets)-1].Point.Key()
+	if row.Point == task.row.Point {
+		t.Fatalf("%s has one preset alone", task.Name)
+	}
+	path := filepath.Join(r.Dir, tuningDir, measuredName)
+	rows, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, others, _ := strings.Cut(string(rows), "\n")
+	for _, c := range []struct {
+		ratio float64
+		point string
+		want  schedule.GuardStanding
+	}{{0, row.Point, schedule.Holds}, {1e6, row.Point, schedule.Slowed}, {0, "none=1", ""}} {
+		row.Ratio, row.Low, row.High, row.Point = c.ratio, c.ratio, c.ratio, c.point
+		line, err := json.Marshal(row)
+		if err == nil {
+			err = os.WriteFile(path, []byte(string(line)+"\n"+others), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := guard()
+		if c.want == "" {
+			if err == nil || !strings.HasPrefix(err.Error(), path+": field point of "+task.Name+": ") {
+				t.Errorf("a point that is none: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g := found[0]; g.Itself || g.Standing != c.want || g.Recorded != c.ratio {
+			t.Errorf("recorded %v: %s", c.ratio, g.Words())
 		}
 	}
 }

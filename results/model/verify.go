@@ -45,26 +45,11 @@ func IsLibrary(dir string) bool {
 // kernel from its point, compares the code with the source of the library, and checks it against the reference on fresh inputs. Nothing
 // in the directory is executed.
 func Verify(ctx context.Context, o VerifyOptions) (*Verification, error) {
-	plan, err := readPlan(o.Dir)
+	m, _, err := reopen(o.Dir, o.Find)
 	if err != nil {
 		return nil, err
 	}
-	report, err := ReadReport(o.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: the library is not finished: repeat the command that began it, which goes on with it", o.Dir)
-	}
-	if err != nil {
-		return nil, err
-	}
-	m := &maker{Options: Options{Plan: plan, Dir: o.Dir, Find: o.Find, Machine: report.Machine, Version: report.ToolVersion, Observe: o.Observe}}
-	if err := m.load(false); err != nil {
-		return nil, err
-	}
-	for _, t := range m.tasks {
-		if t.row == nil {
-			return nil, &MismatchError{filepath.Join(o.Dir, tuningDir, measuredName), fmt.Sprintf("the line of %s is missing: the command that began the library measures it again", t.Name)}
-		}
-	}
+	m.Observe = o.Observe
 	v := &Verification{}
 	made, err := m.files(m.report())
 	if err != nil {
@@ -89,6 +74,31 @@ func Verify(ctx context.Context, o VerifyOptions) (*Verification, error) {
 		v.Checks += len(o.Seeds)
 	}
 	return v, nil
+}
+
+// reopen reads a finished library of a model, for those that change nothing in it.
+func reopen(dir string, find func(string) (kernels.Kernel, error)) (*maker, *Report, error) {
+	plan, err := readPlan(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	report, err := ReadReport(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("%s: the library is not finished: repeat the command that began it, which goes on with it", dir)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	m := &maker{Options: Options{Plan: plan, Dir: dir, Find: find, Machine: report.Machine, Version: report.ToolVersion}}
+	if err := m.load(false); err != nil {
+		return nil, nil, err
+	}
+	for _, t := range m.tasks {
+		if t.row == nil {
+			return nil, nil, &MismatchError{filepath.Join(dir, tuningDir, measuredName), fmt.Sprintf("the line of %s is missing: the command that began the library measures it again", t.Name)}
+		}
+	}
+	return m, report, nil
 }
 
 // sorted returns the names of files in order.
