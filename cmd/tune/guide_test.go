@@ -119,14 +119,14 @@ func TestGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The go command keeps what it has compiled below XDG_CACHE_HOME, unless it is told where.
-	cache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
+	cache, err := goCache()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	r := guideReader{dir: dir, repo: repo, left: map[string]int{}, skipped: map[string]bool{}, env: append(os.Environ(),
 		"XDG_CACHE_HOME="+sharedCache, "XDG_STATE_HOME="+filepath.Join(dir, ".state"), "TUNE_FINAL=50ms",
-		"GOCACHE="+strings.TrimSpace(string(cache)), "GOFLAGS=-mod=mod", "GOPROXY=off")}
+		"GOCACHE="+cache, "GOFLAGS=-mod=mod", "GOPROXY=off")}
 	commands := map[string]int{}
 	for _, step := range guideSteps(string(text)) {
 		commands[step.section] += len(step.commands())

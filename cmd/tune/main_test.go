@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -103,8 +104,8 @@ func scriptsIn(dir string) testscript.Params {
 			e.Setenv("GORACE", gorace)
 			repo, err := filepath.Abs("../..")
 			e.Setenv("REPO", repo)
-			if cache, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil {
-				e.Setenv("GOCACHE", strings.TrimSpace(string(cache))) // which the go command finds by HOME
+			if cache, err := goCache(); err == nil {
+				e.Setenv("GOCACHE", cache) // which the go command finds by HOME
 			}
 			e.Setenv("XDG_CACHE_HOME", sharedCache)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
@@ -131,6 +132,12 @@ func scriptsIn(dir string) testscript.Params {
 		},
 	}
 }
+
+// goCache returns where the go command keeps what it has compiled.
+var goCache = sync.OnceValues(func() (string, error) {
+	dir, err := exec.Command("go", "env", "GOCACHE").Output()
+	return strings.TrimSpace(string(dir)), err
+})
 
 // commandAfter splits the arguments of a command of scripts into texts and the command line after --.
 func commandAfter(ts *testscript.TestScript, neg bool, args []string) (texts, command []string) {
