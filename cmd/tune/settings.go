@@ -144,7 +144,7 @@ var settingTable = []setting{
 	}, false, ofSitting},
 	{"target", "stop at the first candidate that is as good as this `cost`: a time with a unit, such as 100us; a number alone, such as 900, where costs are no times; or a rate, for a kernel that is tuned for one", "", func(s *settings, v string) error {
 		if s.target = strings.TrimSpace(v); !startsNumber().MatchString(s.target) {
-			return fmt.Errorf("%s: want a number, with or without a unit", quoted(v))
+			return fmt.Errorf("%s: want a number, and where costs are times a unit, such as 100us", quoted(v))
 		}
 		return nil
 	}, false, ofSitting},

@@ -2,6 +2,7 @@ package insight_test
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -117,6 +118,33 @@ func TestFailures(t *testing.T) {
 		if !reflect.DeepEqual(words, c.want) {
 			t.Errorf("%s: %q, want %q", name, words, c.want)
 		}
+	}
+}
+
+// backwards is a history whose outcomes came in the reverse of the order in which they were asked for.
+type backwards struct{ space.History }
+
+func (b backwards) Rounds() iter.Seq2[space.Round, error] {
+	return func(yield func(space.Round, error) bool) {
+		for r, err := range b.History.Rounds() {
+			slices.Reverse(r.Entries)
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// The point and the reason of a failure are those of the candidate that was asked for first, and not of the one that failed first.
+func TestFirstFailure(t *testing.T) {
+	h := backwards{history(failing(func(int, string) space.Status { return space.Crashed }))}
+	table, err := insight.Collect(h, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := table.Failures(h)
+	if err != nil || len(got) != 1 || got[0].Point != "a=0 b=x c=1" || got[0].Reason != "because of a=0 b=x c=1" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
