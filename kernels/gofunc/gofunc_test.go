@@ -502,3 +502,34 @@ func work1(data []uint64) (x uint64) {
 	}
 	return x
 }
+
+// TestKeptOnSlowerMachine: a machine that becomes slower after the repeated calls were timed makes no honest function suspicious.
+func TestKeptOnSlowerMachine(t *testing.T) {
+	slow := false
+	spin := func() {
+		for began, d := time.Now(), 200*time.Microsecond; time.Since(began) < d; {
+			if slow {
+				d = 4 * time.Millisecond
+			}
+		}
+	}
+	p := newProblem(t, Function{
+		Space: newSpace(t, 1), Make: func(space.Point) func() { return spin },
+		Inputs: func(uint64) { slow = true }, Check: func() error { return nil },
+	})
+	built, err := p.Build(t.Context(), p.Presets()[0].Point)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := built.(*candidate)
+	if err := c.make(); err != nil {
+		t.Fatal(err)
+	}
+	c.calibrate()
+	if slow {
+		t.Fatal("the inputs changed before the repeated calls")
+	}
+	if err := c.keeps(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+}
