@@ -23,9 +23,20 @@ type Side struct {
 	Table    kernels.Table // with its kernel; not used where Recorded is set
 }
 
-// ReadSide reads a schedule, and which compiler its program was built with. Its table is the caller's to set.
+// ReadSide reads a schedule, and which compiler its program was built with. Its numbers must fit together, and where it is that of a run, fit what
+// the run keeps. Its table is the caller's to set.
 func ReadSide(path string) (Side, error) {
 	s, err := results.ReadSchedule(path)
+	if err == nil {
+		if err = s.Coherent(s.ComputedAlone()); err != nil {
+			err = fmt.Errorf("%s: %w: it was edited: want a schedule as tune wrote it", path, err)
+		}
+	}
+	if dir := filepath.Dir(path); err == nil && filepath.Base(path) == results.ScheduleName && results.IsRun(dir) {
+		if run := results.Describe(dir); run.Err == nil {
+			s, err = results.ReadResult(dir, run.Settings, run.Summary.Best)
+		}
+	}
 	return Side{Name: path, Schedule: s, Compiler: compilerOf(filepath.Dir(path), s)}, err
 }
 
@@ -323,7 +334,7 @@ func (c *Comparison) fromFiles() {
 	if c.Exact = exact(a) && exact(b); a.Shape != b.Shape {
 		return
 	}
-	c.Ratio = ratio(a.Cost, b.Cost)
+	c.Ratio = results.RatioOf(a.Cost, b.Cost)
 	if c.Exact || a.Baseline.Key != b.Baseline.Key || a.KernelVersion != b.KernelVersion || a.Ratio <= 0 || b.Ratio <= 0 {
 		return
 	}
@@ -367,9 +378,9 @@ func (c *Comparison) Verdict() Standing {
 	switch {
 	case c.Recorded && c.A.Schedule.Shape != c.B.Schedule.Shape:
 		return NotCompared
-	case c.Exact && less(c.B.Cost, c.A.Cost):
+	case c.Exact && results.Cheaper(c.B.Cost, c.A.Cost):
 		return BFaster
-	case c.Exact && less(c.A.Cost, c.B.Cost):
+	case c.Exact && results.Cheaper(c.A.Cost, c.B.Cost):
 		return BSlower
 	case c.Exact:
 		return Alike
