@@ -23,20 +23,9 @@ type Side struct {
 	Table    kernels.Table // with its kernel; not used where Recorded is set
 }
 
-// ReadSide reads a schedule, and which compiler its program was built with. Its numbers must fit together, and where it is that of a run, fit what
-// the run keeps. Its table is the caller's to set.
+// ReadSide reads a schedule, and which compiler its program was built with. Its table is the caller's to set.
 func ReadSide(path string) (Side, error) {
 	s, err := results.ReadSchedule(path)
-	if err == nil {
-		if err = s.Coherent(s.ComputedAlone()); err != nil {
-			err = fmt.Errorf("%s: %w: it was edited: want a schedule as tune wrote it", path, err)
-		}
-	}
-	if dir := filepath.Dir(path); err == nil && filepath.Base(path) == results.ScheduleName && results.IsRun(dir) {
-		if run := results.Describe(dir); run.Err == nil {
-			s, err = results.ReadResult(dir, run.Settings, run.Summary.Best)
-		}
-	}
 	return Side{Name: path, Schedule: s, Compiler: compilerOf(filepath.Dir(path), s)}, err
 }
 
