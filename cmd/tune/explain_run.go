@@ -38,7 +38,7 @@ func (a *app) explainRun(ctx context.Context, w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	s, err := results.ReadResult(dir, look.Settings, nil)
+	s, err := results.ReadResult(dir, look.Settings, results.Describe(dir).Summary.Best)
 	if err != nil {
 		return err
 	}
