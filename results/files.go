@@ -89,7 +89,7 @@ func readJSON(path string, format int, limit int64, v any) error {
 		return &contentError{path, errors.New("field format is missing")}
 	}
 	if *head.Format != format {
-		return fmt.Errorf("%s: format %d is not known to this tune, which reads format %d", path, *head.Format, format)
+		return fmt.Errorf("%s: format %d is not known to this tune, which reads format %d: use the tune that wrote the file", path, *head.Format, format)
 	}
 	if err := knownJSON(data, v); err != nil {
 		return &contentError{path, err}

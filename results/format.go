@@ -53,7 +53,7 @@ func couldBegin(data []byte) bool {
 
 // unknownFormat is the error for a journal of another version of tune.
 func unknownFormat(number int) error {
-	return fmt.Errorf("journal format %d is not known to this tune, which reads formats 1 and %d", number, newestFormat)
+	return fmt.Errorf("journal format %d is not known to this tune, which reads formats 1 and %d: use the tune that wrote it", number, newestFormat)
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -1,10 +1,6 @@
 package results
 
-import (
-	"path/filepath"
-
-	"tune/space"
-)
+import "tune/space"
 
 // Known is what a list says of the best point of a run.
 type Known struct {
@@ -19,14 +15,14 @@ type Known struct {
 	Elapsed float64
 }
 
-// Known says what is known of the best point of a run. What is exported has its numbers from the schedule; one that cannot be read counts as
-// none.
+// Known says what is known of the best point of a run. What is exported has its numbers from the schedule; one that cannot be read, or
+// that the run contradicts, counts as none.
 func (l Listing) Known() Known {
 	k := Known{Elapsed: l.Summary.Elapsed}
 	if l.Summary.Best != nil {
 		k.Best = &l.Summary.Best.Outcome.Cost
 	}
-	s, err := ReadSchedule(filepath.Join(l.Dir, ScheduleName))
+	s, err := ReadResult(l.Dir, l.Settings, l.Summary.Best)
 	if err != nil {
 		if l.Settings.Measured {
 			k.Best, k.Seen = nil, k.Best

@@ -20,7 +20,6 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/recorded"
-	"tune/results"
 	"tune/results/chart"
 	"tune/results/exchange"
 	"tune/search/bench"
@@ -216,15 +215,14 @@ func (a *app) benchData(c *cobra.Command, f *dataFlags, b bench.Data, asJSON boo
 		return err
 	}
 	if f.csv != "" {
-		if _, err := results.WriteArtifact(f.csv, func(w io.Writer) error { return writeDataCSV(w, r) }); err != nil {
-			return unwritten("csv", f.csv, err)
+		if err := outFile("csv", f.csv, func(w io.Writer) error { return writeDataCSV(w, r) }); err != nil {
+			return err
 		}
 	}
 	if f.chart != "" {
 		format := strings.TrimPrefix(filepath.Ext(f.chart), ".")
-		_, err := results.WriteArtifact(f.chart, func(w io.Writer) error { return chart.Write(w, format, panels(r)) })
-		if err != nil {
-			return unwritten("chart", f.chart, err)
+		if err := outFile("chart", f.chart, func(w io.Writer) error { return chart.Write(w, format, panels(r)) }); err != nil {
+			return err
 		}
 	}
 	if asJSON {

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune/internal/files"
-	"tune/results"
 	"tune/results/exchange"
 	"tune/space"
 )
@@ -136,14 +135,24 @@ func (a *app) writeOut(shows *work, path string, write func(io.Writer) error) er
 	if err := noFolder("output", path); err != nil {
 		return err
 	}
-	_, err := results.WriteArtifact(path, func(w io.Writer) error {
+	return outFile("output", path, func(w io.Writer) error {
 		if filepath.Ext(path) != ".gz" {
 			return write(w)
 		}
 		z := gzip.NewWriter(w)
 		return errors.Join(write(z), z.Close())
 	})
-	return unwritten("output", path, err)
+}
+
+// outFile writes the file that a flag names.
+func outFile(flag, path string, write func(io.Writer) error) error {
+	err := files.Out(path, true, write)
+	if dir := filepath.Dir(path); err != nil {
+		if _, serr := os.Stat(dir); errors.Is(serr, fs.ErrNotExist) {
+			return fmt.Errorf("cannot write %s: there is no folder %s", path, dir)
+		}
+	}
+	return unwritten(flag, path, err)
 }
 
 // unwritten says what to do where the file that a flag names cannot be written. Any other error stays as it is.
@@ -181,6 +190,9 @@ func writable(flag, path string) error {
 	}
 	if err := noFolder(flag, path); err != nil {
 		return err
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil // such as /dev/null, which is written to
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".tune-*")
 	if p, ok := errors.AsType[*fs.PathError](err); ok {

@@ -216,7 +216,7 @@ pinned values may have a slow baseline, so its proof counts only if a run withou
 // namedOwn says of the name of a kernel that does not come with tune, and that runs in the index have, what to write instead. Any other error
 // stays as it is.
 func (a *app) namedOwn(c *cobra.Command, set settings, name string, err error) error {
-	if _, unknown := errors.AsType[*kernels.UnknownError](err); !unknown {
+	if _, unknown := errors.AsType[*kernels.UnknownError](err); !unknown || name == "" {
 		return err
 	}
 	index, ierr := a.index(c, set)
@@ -250,6 +250,8 @@ func namedIndex(set settings, path string) error {
 		return nil // it is the usual one
 	case err == nil && info.IsDir():
 		return set.blame("db", fmt.Errorf("%s is a folder: name the file of an index of runs", path))
+	case err == nil && !info.Mode().IsRegular():
+		return set.blame("db", fmt.Errorf("%s is not a regular file: name the file of an index of runs", path))
 	case err != nil && errors.Is(err, fs.ErrNotExist):
 		return set.blame("db", fmt.Errorf("%w: 'tune db rebuild DIR' makes an index of runs there", present(path)))
 	}
@@ -452,8 +454,12 @@ aside to FILE.damaged-1 and made anew. What it held of runs whose directory is g
 			return err
 		}
 		for _, folder := range args {
-			if _, serr := os.Stat(folder); errors.Is(serr, fs.ErrNotExist) {
+			info, serr := os.Stat(folder)
+			switch {
+			case errors.Is(serr, fs.ErrNotExist):
 				return usage(fmt.Errorf("there is no folder %s: name one that holds runs", folder))
+			case serr == nil && !info.IsDir():
+				return ofFile(fmt.Errorf("%s is a file: name a folder that holds runs", folder))
 			}
 		}
 		done, err := db.Rebuild(c.Context(), path, args, nil)
@@ -501,7 +507,12 @@ func (a *app) dbCollectCommand() *cobra.Command {
 func (a *app) dbExportCommand() *cobra.Command {
 	c := &cobra.Command{Use: "export [FILE]", Short: "Write the index as JSON Lines, a run a line",
 		Long:    "export writes all that the index holds to a file, or to standard output: a JSON object a line, a line a run. 'tune db import' reads it.",
-		Example: "  tune db export runs.jsonl\n  tune db export | jq .settings.kernel", Args: cobra.MaximumNArgs(1)}
+		Example: "  tune db export runs.jsonl\n  tune db export | jq .settings.kernel", Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(fmt.Errorf("%s takes one file and nothing else, but got %q", c.CommandPath(), args[1]))
+			}
+			return nil
+		}}
 	addDB(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)
@@ -518,7 +529,10 @@ func (a *app) dbExportCommand() *cobra.Command {
 			return err
 		}
 		n := 0
-		err = files.Stream(args[0], true, func(w io.Writer) error {
+		if info, serr := os.Stat(args[0]); serr == nil && info.IsDir() {
+			return ofFile(fmt.Errorf("%s is a folder: name a file", args[0]))
+		}
+		err = files.Out(args[0], true, func(w io.Writer) error {
 			n, err = index.Export(c.Context(), w)
 			return err
 		})
@@ -546,9 +560,9 @@ Import only files that you trust: nothing proves what they say. tune best says o
 		if err := present(args[0]); err != nil {
 			return usage(err)
 		}
-		file, err := os.Open(args[0])
+		file, err := files.Open(args[0])
 		if err != nil {
-			return usage(err)
+			return ofFile(err)
 		}
 		defer file.Close()
 		index, err := db.Open(c.Context(), path)

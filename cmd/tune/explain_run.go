@@ -10,7 +10,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"tune"
 	"tune/internal/files"
 	"tune/internal/plain"
 	"tune/kernels"
@@ -35,7 +34,11 @@ type builtWith struct {
 // explainRun shows what the run in a directory knows of its best point and of its parameters, and how near to the limits of the
 // processor that point is. The kernel is not needed for that.
 func (a *app) explainRun(ctx context.Context, w io.Writer, dir string) error {
-	s, err := results.ReadSchedule(filepath.Join(dir, tune.ScheduleName))
+	look, err := results.Look(dir)
+	if err != nil {
+		return err
+	}
+	s, err := results.ReadResult(dir, look.Settings, results.Describe(dir).Summary.Best)
 	if err != nil {
 		return err
 	}
@@ -53,6 +56,9 @@ func (a *app) explainRun(ctx context.Context, w io.Writer, dir string) error {
 		}
 		if !strings.HasSuffix(artifact.Name, ".build.json") {
 			continue
+		}
+		if err := artifact.Verify(dir); err != nil {
+			return err
 		}
 		text, err := files.In(dir).Read(artifact.Name, files.Settings)
 		if err != nil {

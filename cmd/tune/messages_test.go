@@ -595,7 +595,6 @@ var unseen = map[string]string{
 	"measuring the roofs of this core: %w":                                                              fails,
 	"native: the size of the code: %w":                                                                  fails,
 	"the schedule of run %s: %w":                                                                        "it needs an index that another program has changed",
-	"field schedule: %w":                                                                                "the settings before it are refused first in what the tests import",
 	"%s: another process has held the index of runs for %v: %w: wait for it, or name another file by --db":                             "it needs a process that holds the index for longer than a test may take",
 	"%s: function %s of the library is another one than that of the file: name by --dir the folder of the library that the file makes": "it needs a library that is built, which takes a compiler and minutes",
 	"the library is built by make, which is not installed: %w: install it":                                                             "it needs a machine without make",

@@ -82,7 +82,7 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 		if *output == "" {
 			_, err = a.raw.Write(text.Bytes())
 		} else {
-			err = unwritten("output", *output, files.Stream(*output, false, func(w io.Writer) error {
+			err = unwritten("output", *output, files.Out(*output, false, func(w io.Writer) error {
 				_, err := w.Write(text.Bytes())
 				return err
 			}))

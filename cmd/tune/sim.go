@@ -176,8 +176,7 @@ func (a *app) simulate(path string, program *sim.Program, shape kernels.Shape, a
 		err = a.printExamination(e, indices)
 	}
 	if err == nil && trace != "" {
-		_, err = results.WriteArtifact(trace, treehash.TraceWriter(program, s, seed, limits))
-		err = unwritten("trace", trace, err)
+		err = outFile("trace", trace, treehash.TraceWriter(program, s, seed, limits))
 	}
 	if err == nil && (e.Values != nil || indices && e.Indices != nil) {
 		failed := &exitError{code: exitFailed}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Write replaces a file atomically: its name always refers to the whole old or the whole new content, also after a power failure.
@@ -59,6 +60,31 @@ func Stream(path string, durable bool, write func(io.Writer) error) (err error) 
 		return nil
 	}
 	return SyncDir(filepath.Dir(path))
+}
+
+// Out is Stream for a file that the user names. What is no regular file, such as a pipe or /dev/null, is written to and not replaced, and so is
+// what an open descriptor of this process stands for, such as /dev/stdout. A symbolic link stays, and the file that it leads to is replaced.
+func Out(path string, durable bool, write func(io.Writer) error) error {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return Stream(path, durable, write)
+	}
+	ofSystem := strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
+	if info.Mode().IsRegular() && !ofSystem {
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			path = target
+		}
+		return Stream(path, durable, write)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriter(file)
+	if err = write(buffered); err == nil {
+		err = buffered.Flush()
+	}
+	return errors.Join(err, file.Close())
 }
 
 // AppendLine appends a line to a file, which it makes if it is not there, and syncs it. Like OpenToChange it follows no symbolic link.

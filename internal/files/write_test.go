@@ -7,8 +7,44 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
+
+// TestOut: what the user names is written to where it is a pipe, and where it is a link the file behind that is replaced.
+func TestOut(t *testing.T) {
+	dir := t.TempDir()
+	pipe, link, file := filepath.Join(dir, "pipe"), filepath.Join(dir, "link"), filepath.Join(dir, "file")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(file, []byte("old"), 0o600), os.Symlink("file", link)); err != nil {
+		t.Fatal(err)
+	}
+	text := func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }
+	read := make(chan string)
+	go func() {
+		data, err := os.ReadFile(pipe)
+		if err != nil {
+			t.Error(err)
+		}
+		read <- string(data)
+	}()
+	if err := Out(pipe, true, text); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-read; got != "new" {
+		t.Errorf("the reader of the pipe got %q", got)
+	}
+	if err := errors.Join(Out(link, true, text), Out(filepath.Join(dir, "other"), false, text), Out("/dev/null", true, text)); err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]fs.FileMode{pipe: fs.ModeNamedPipe, link: fs.ModeSymlink, file: 0, "/dev/null": fs.ModeDevice | fs.ModeCharDevice} {
+		if info, err := os.Lstat(name); err != nil || info.Mode().Type() != want {
+			t.Errorf("%s is now of the type %v, %v", name, info.Mode().Type(), err)
+		}
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != "new" {
+		t.Errorf("behind the link is %q, %v", data, err)
+	}
+}
 
 // TestLines: lines are appended and cut off, and never in the file that a link leads to.
 func TestLines(t *testing.T) {

@@ -33,36 +33,8 @@ func (k *Kernel) Plan() []string {
 			}
 		}
 	}
-	if c := k.d.command; c != nil {
-		where := "a new directory for each point"
-		if !c.own {
-			if where = c.directory; !filepath.IsAbs(where) {
-				where = filepath.Join(k.dir, where)
-			}
-		}
-		add("runs in", "%s", where)
-		for _, v := range c.environment {
-			add("sets", "%s=%s", v.name, v.value.src)
-			note(v.value)
-		}
-		for _, l := range []struct {
-			what string
-			line *line
-		}{{"sets up", c.setup}, {"builds", c.build}, {"prepares", c.prepare}, {"runs", c.run}, {"checks", c.check}, {"cleans up", c.cleanup}} {
-			if l.line != nil {
-				add(l.what, "%s", l.line.text())
-				note(l.line.words...)
-			}
-		}
-		for _, f := range c.files {
-			note(f.text)
-		}
-		for _, m := range c.metrics() {
-			if m.file != "" {
-				add("removes", "%s, before each run", m.file)
-				note(parseTemplate(m.file))
-			}
-		}
+	if k.d.command != nil {
+		k.planCommand(add, note)
 	}
 	if s := k.d.source; s != nil {
 		compilers := "the preferred compiler"
@@ -103,6 +75,40 @@ func (k *Kernel) Plan() []string {
 		add("values", "%s: %s", p.Name, strings.Join(values, " | "))
 	}
 	return slices.Clip(out)
+}
+
+// planCommand is the part of Plan about the commands of a kernel.
+func (k *Kernel) planCommand(add func(what, format string, args ...any), note func(...template)) {
+	c := k.d.command
+	where := "a new directory for each point"
+	if !c.own {
+		if where = c.directory; !filepath.IsAbs(where) {
+			where = filepath.Join(k.dir, where)
+		}
+	}
+	add("runs in", "%s", where)
+	for _, v := range c.environment {
+		add("sets", "%s=%s", v.name, v.value.src)
+		note(v.value)
+	}
+	for _, l := range []struct {
+		what string
+		line *line
+	}{{"sets up", c.setup}, {"builds", c.build}, {"prepares", c.prepare}, {"runs", c.run}, {"checks", c.check}, {"cleans up", c.cleanup}} {
+		if l.line != nil {
+			add(l.what, "%s", l.line.text())
+			note(l.line.words...)
+		}
+	}
+	for _, f := range c.files {
+		note(f.text)
+	}
+	for _, m := range c.metrics() {
+		if m.file != "" {
+			add("removes", "%s, before each run", m.file)
+			note(parseTemplate(m.file))
+		}
+	}
 }
 
 // sources writes templates as they stand in the file.

@@ -9,15 +9,16 @@ import (
 	"tune/internal/pattern"
 )
 
-// What stands around a number where a pattern has found only a part of it, as in 1,234 and 0:01.5 and 9.5e-05 and -3 and 1'000.
+// What stands around a number where a pattern has found only a part of it, as in 1,234 and 0:01.5 and 9.5e-05 and -3 and 1'000. Marks between
+// groups of three digits are also spaces that do not break a line.
 var (
 	partBefore  = pattern.Lazy(`(?:[0-9]|[0-9][.,:]|[0-9.][eE][+-]?|(?:^|[^0-9A-Za-z])0[xX][0-9a-fA-F]*|(?:^|[\s=:;(\["',])(?:[-−]|[-−]?\.))$`)
-	partAfter   = pattern.Lazy(`^(?:[0-9]|[.,:][0-9]|[eE][+-]?[0-9]|` + groupMark + `[0-9]{3})`)
-	allOfBefore = pattern.Lazy(`(?:[-−0-9.,:]|0[xX][0-9a-fA-F]*|[0-9.][eE][+-]?|[0-9]` + groupMark + `)*$`)
-	allOfAfter  = pattern.Lazy(`^(?:[0-9]|[.,:][0-9]|[eE][+-]?[0-9]|` + groupMark + `[0-9]{3})*`)
+	partAfter   = pattern.Lazy(`^(?:[0-9]|[.,:][0-9]|[eE][+-]?[0-9]|[_'’\x{00A0}\x{2009}\x{202F}][0-9]{3})`)
+	allOfBefore = pattern.Lazy(`(?:[-−0-9.,:]|0[xX][0-9a-fA-F]*|[0-9.][eE][+-]?|[0-9][_'’\x{00A0}\x{2009}\x{202F}])*$`)
+	allOfAfter  = pattern.Lazy(`^(?:[0-9]|[.,:][0-9]|[eE][+-]?[0-9]|[_'’\x{00A0}\x{2009}\x{202F}][0-9]{3})*`)
 
 	// groupBefore and groupOf are what stands before a group of three digits, and such a group.
-	groupBefore = pattern.Lazy(`[0-9]` + groupMark + `$`)
+	groupBefore = pattern.Lazy(`[0-9][_'’\x{00A0}\x{2009}\x{202F}]$`)
 	groupOf     = pattern.Lazy(`^[0-9]{3}(?:[^0-9]|$)`)
 	// hexadecimal is what a number like 0x1f begins with.
 	hexadecimal = pattern.Lazy(`^0[xX][0-9a-fA-F]+`)
@@ -25,10 +26,6 @@ var (
 	largerBefore = pattern.Lazy(`(?:^|[^0-9.])[0-9.]*[1-9][0-9.]*(?:[dhm] ?|[\t ]*(?:min|mins|minutes?|hours?)[\t ]+)$`)
 	smallerUnit  = pattern.Lazy(`^[\t ]*(?:s|sec|secs|seconds?|m|min|mins|minutes?|ms)(?:[^A-Za-z]|$)`)
 )
-
-// groupMark is what programs write between groups of three digits, besides points, commas and spaces: these are the spaces that do not break
-// a line.
-const groupMark = `[_'’\x{00A0}\x{2009}\x{202F}]`
 
 // partOf returns the number in a text of which a pattern has found only a part, or "". The pattern has matched from match[0] to match[1],
 // and the number is from number[0] to number[1]. What the pattern itself matches beside the number is meant to be there.

@@ -64,7 +64,7 @@ func makeRun(t testing.TB, dir string, m made, number int) {
 		return
 	}
 	s := results.Schedule{
-		Format: 1, Kernel: "k", KernelVersion: m.version, Shape: m.shape, Unit: "ns", Point: json.RawMessage(`{"u":0}`), Key: "u=0", Cost: m.cost, Verdict: m.verdict,
+		Format: 1, Kernel: "k", KernelVersion: m.version, Shape: m.shape, Unit: "ns", Point: json.RawMessage(`{"u":0}`), Key: "u=0", Cost: m.cost, Verdict: m.verdict, Unverified: m.verdict == space.Unverified,
 		Checked: results.Unchecked, Checks: []results.Check{}, Ratio: 2, RatioInterval: &[2]float64{1.9, 2.1}, Pairs: 40, Baseline: results.Baseline{Key: "u=1", Cost: 2 * m.cost},
 		Artifacts: []results.Artifact{}, Reproduce: []string{},
 	}
@@ -101,7 +101,7 @@ func filled(t testing.TB, runs ...made) (d *DB, root string) {
 // TestBest: this machine comes before others, then the shape, then the verdict, then the cost.
 func TestBest(t *testing.T) {
 	d, root := filled(t,
-		made{"1", "m=512,n=512", here, 100, space.NoGain, false},
+		made{"1", "m=512,n=512", here, 100, space.Unverified, false},
 		made{"1", "m=512,n=512", here, 120, space.Faster, false},
 		made{"1", "m=512,n=512", here, 110, space.Faster, false},
 		made{"1", "m=512,n=512", elsewhere, 10, space.Faster, false},
@@ -144,7 +144,7 @@ func TestBest(t *testing.T) {
 
 // TestBestPinned: that a run is faster than a baseline with pinned values does not put it before one that is faster than both.
 func TestBestPinned(t *testing.T) {
-	d, root := filled(t, made{"1", "m=512", here, 100, space.NoGain, false}, made{"1", "m=64", here, 100, space.NoGain, false}, made{"1", "m=8", here, 100, space.Faster, false})
+	d, root := filled(t, made{"1", "m=512", here, 100, space.Unverified, false}, made{"1", "m=64", here, 100, space.Unverified, false}, made{"1", "m=8", here, 100, space.Faster, false})
 	for i, m := range []made{{"1", "m=512", here, 500, space.Faster, false}, {"1", "m=64", here, 50, space.Faster, false}, {"1", "m=8", here, 50, space.Faster, false}} {
 		dir := filepath.Join(root, fmt.Sprint("pinned", i))
 		makeRun(t, dir, m, 10+i)

@@ -143,7 +143,7 @@ func read(ctx context.Context, dir string, known *Facts) (entry, error) {
 		e.Points = append(e.Points, Point{one.Number, one.Key, one.Outcome.Cost, one.Outcome.Metrics})
 	}
 	e.Failures = known.Failures
-	schedule, err := results.ReadSchedule(filepath.Join(dir, results.ScheduleName))
+	schedule, err := results.ReadResult(dir, run.Settings, about.Summary.Best)
 	switch {
 	case err == nil:
 		e.Schedule = &schedule

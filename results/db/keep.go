@@ -161,6 +161,7 @@ func Rebuild(ctx context.Context, path string, roots []string, observe func(done
 		defer d.Close()
 	}
 	for _, root := range roots {
+		root += string(filepath.Separator) // so that a link to a folder is that folder
 		err := filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error {
 			if err == nil {
 				err = ctx.Err()
@@ -172,10 +173,14 @@ func Rebuild(ctx context.Context, path string, roots []string, observe func(done
 				out.Faults = append(out.Faults, err.Error())
 				return nil
 			}
-			if e.IsDir() || e.Name() != results.SettingsName {
+			dir := filepath.Dir(at)
+			switch isRun := !e.IsDir() && e.Name() == results.SettingsName; {
+			case e.Type()&fs.ModeSymlink != 0 && !isRun && results.IsRun(at):
+				dir = at // a link to a run; folders behind links are not searched, as they may lead here again
+			case !isRun:
 				return nil
 			}
-			if err := d.Add(ctx, filepath.Dir(at), nil); err != nil {
+			if err := d.Add(ctx, dir, nil); err != nil {
 				out.Faults = append(out.Faults, err.Error())
 				return nil
 			}
@@ -286,7 +291,7 @@ func (d *DB) Import(ctx context.Context, r io.Reader, name string) (int, error) 
 		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return entered, fmt.Errorf("%s: %w: a line may have %s at most", name, err, files.Size(mostLine))
+		return entered, fmt.Errorf("%s: a line has more than %s: want what 'tune db export' writes; the runs before it are in the index", name, files.Size(mostLine))
 	} else if err != nil {
 		return entered, fmt.Errorf("%s: %w", name, err)
 	}
@@ -310,7 +315,11 @@ func (e *entry) validate() error {
 	if e.Schedule == nil {
 		return nil
 	}
-	if err := e.Schedule.Validate(); err != nil {
+	err := e.Schedule.Validate()
+	if err == nil {
+		err = e.Schedule.Coherent(e.Schedule.ComputedAlone() && !e.Settings.Measured)
+	}
+	if err != nil {
 		return fmt.Errorf("field schedule: %w", err)
 	}
 	return nil

@@ -93,7 +93,7 @@ func Open(dir string, o Options) *Run {
 		// The schedule and the outcomes are shown all the same; the space is not known without the settings.
 		look, o.Space = results.LookWithoutSettings(dir), nil
 	}
-	r.readSchedule(dir, lost)
+	r.readSchedule(about, lost)
 	if !lost && o.Again != nil && (r.Schedule == nil || len(r.Schedule.Reproduce) < 2) { // the last of these verifies
 		r.Again = o.Again(dir, about.Settings)
 	}
@@ -140,9 +140,10 @@ func (r *Run) beside(h results.History) (wait func()) {
 // unitOf is the unit that a file names.
 func unitOf(text string) space.Unit { return space.Unit(plain.Line(text)) }
 
-// readSchedule reads the schedule and what belongs to it. Where the settings are lost, it says what the run was about.
-func (r *Run) readSchedule(dir string, lost bool) {
-	s, err := results.ReadSchedule(filepath.Join(dir, results.ScheduleName))
+// readSchedule reads the schedule of a run and what belongs to it. Where the settings are lost, it says what the run was about.
+func (r *Run) readSchedule(about results.Listing, lost bool) {
+	dir := about.Dir
+	s, err := results.ReadResult(dir, about.Settings, about.Summary.Best)
 	switch {
 	case err == nil:
 		r.Schedule = &s

@@ -323,7 +323,7 @@ func (c *Comparison) fromFiles() {
 	if c.Exact = exact(a) && exact(b); a.Shape != b.Shape {
 		return
 	}
-	c.Ratio = ratio(a.Cost, b.Cost)
+	c.Ratio = results.RatioOf(a.Cost, b.Cost)
 	if c.Exact || a.Baseline.Key != b.Baseline.Key || a.KernelVersion != b.KernelVersion || a.Ratio <= 0 || b.Ratio <= 0 {
 		return
 	}
@@ -367,9 +367,9 @@ func (c *Comparison) Verdict() Standing {
 	switch {
 	case c.Recorded && c.A.Schedule.Shape != c.B.Schedule.Shape:
 		return NotCompared
-	case c.Exact && less(c.B.Cost, c.A.Cost):
+	case c.Exact && results.Cheaper(c.B.Cost, c.A.Cost):
 		return BFaster
-	case c.Exact && less(c.A.Cost, c.B.Cost):
+	case c.Exact && results.Cheaper(c.A.Cost, c.B.Cost):
 		return BSlower
 	case c.Exact:
 		return Alike

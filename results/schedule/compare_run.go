@@ -133,7 +133,7 @@ func (x *comparing) score(ctx context.Context) error {
 		}
 		e.side.Cost = score.Cost
 	}
-	x.Ratio = ratio(x.A.Cost, x.B.Cost)
+	x.Ratio = results.RatioOf(x.A.Cost, x.B.Cost)
 	return nil
 }
 

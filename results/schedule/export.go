@@ -126,7 +126,7 @@ func drawChart(run *results.Run, exact bool, format string, w io.Writer) error {
 			}
 		}
 	}
-	if best, err := results.ReadSchedule(filepath.Join(run.Dir, results.ScheduleName)); err == nil {
+	if best, err := results.ReadResult(run.Dir, run.Settings, &steps[len(steps)-1]); err == nil {
 		switch {
 		case best.Search != nil:
 			c.Baseline = best.Search.Baseline
@@ -134,7 +134,7 @@ func drawChart(run *results.Run, exact bool, format string, w io.Writer) error {
 			c.Baseline = best.Baseline.Cost
 		}
 		// The best cost of the search is not that of the schedule where that was measured separately, and where it is the baseline's.
-		instead := exact && best.Closest != nil && !less(c.Steps[len(c.Steps)-1].Cost, best.Cost)
+		instead := exact && best.Closest != nil && !results.Cheaper(c.Steps[len(c.Steps)-1].Cost, best.Cost)
 		if c.Seen = c.Seen || instead; instead || c.Seen && best.Pairs > 0 {
 			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %s, %.2f× %s as the baseline (%s)", unit.Words(best.Cost), best.Ratio, unit.Compared(), unit.Words(best.Baseline.Cost))
 		}
@@ -228,7 +228,7 @@ func (e Exporter) ready(ctx context.Context, k *kernels.Opened, run *results.Run
 		}
 		return e.remake(ctx, k, run, use, func(m *Maker) (Made, error) { return m.makeOne(ctx, one) })
 	}
-	schedule, stale := current(run.Dir, slices.Concat(ranking, serial), k.Info.Exact, k.Serial())
+	schedule, stale := current(run, slices.Concat(ranking, serial), k.Info.Exact, k.Serial())
 	if stale == nil {
 		stale = verifyFields(k, schedule)
 	}
@@ -286,9 +286,10 @@ func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run
 // the error says what is wrong. Where costs are measured, the final measurement may have preferred another finalist. The baseline
 // may be exported though it is none of the best points; where costs are exact, only while no point of the run is better. isSerial is
 // what kernels.Opened.Serial returns.
-func current(dir string, ranking []space.Entry, exact bool, isSerial func(space.Entry) bool) (results.Schedule, error) {
+func current(run *results.Run, ranking []space.Entry, exact bool, isSerial func(space.Entry) bool) (results.Schedule, error) {
+	dir := run.Dir
 	path := filepath.Join(dir, results.ScheduleName)
-	schedule, err := results.ReadSchedule(path)
+	schedule, err := results.ReadResult(dir, run.Settings, &ranking[0])
 	if errors.Is(err, fs.ErrNotExist) {
 		return schedule, fmt.Errorf("%s is missing", path)
 	}
@@ -298,7 +299,7 @@ func current(dir string, ranking []space.Entry, exact bool, isSerial func(space.
 	choice, mayBeBaseline := ranking[:1], true
 	isBaseline := func(e space.Entry) bool { return e.Key == schedule.Baseline.Key }
 	if exact {
-		mayBeBaseline = !less(ranking[0].Outcome.Cost, schedule.Baseline.Cost)
+		mayBeBaseline = !results.Cheaper(ranking[0].Outcome.Cost, schedule.Baseline.Cost)
 	} else {
 		// The baseline is not among the finalists.
 		others := slices.DeleteFunc(slices.Clone(ranking), isBaseline)

@@ -65,7 +65,7 @@ func saved(run *results.Run) (results.Schedule, error) {
 		return results.Schedule{}, err
 	}
 	exact := !run.Settings.Measured
-	schedule, err := current(run.Dir, slices.Concat(ranking, serial), exact, saysSerial)
+	schedule, err := current(run, slices.Concat(ranking, serial), exact, saysSerial)
 	if err == nil {
 		err = agrees(run, schedule, exact)
 	}

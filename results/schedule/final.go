@@ -300,7 +300,7 @@ func (f *measured) apply(s *results.Schedule) {
 		if c.Pairs > 0 {
 			s.Baseline.Cost = c.Baseline
 		}
-		s.Cost, s.Ratio = s.Baseline.Cost, ratio(s.Baseline.Cost, s.Baseline.Cost)
+		s.Cost, s.Ratio = s.Baseline.Cost, results.RatioOf(s.Baseline.Cost, s.Baseline.Cost)
 		if within, ok := space.FindMetric(c.Metrics, space.MetricWithin); ok {
 			// It is of all points, and says what the interval is. A baseline that the search did not visit has no metrics.
 			s.Metrics = withMetric(s.Metrics, space.Metric{Name: space.MetricWithin, Value: within})

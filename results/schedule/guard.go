@@ -273,7 +273,7 @@ func (x *guarding) exact(ctx context.Context, b *comparedEntrant, own bool) erro
 		}
 		g.RecordedCost = score.Cost
 	}
-	g.Ratio = ratio(g.RecordedCost, g.Cost)
+	g.Ratio = results.RatioOf(g.RecordedCost, g.Cost)
 	g.Standing = Holds
 	if g.Cost > g.RecordedCost+g.Slack*math.Abs(g.RecordedCost) {
 		g.Standing = Slowed

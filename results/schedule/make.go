@@ -103,7 +103,7 @@ func (m *Maker) export(ctx context.Context, ranking []space.Entry) error {
 		if err != nil {
 			return err
 		}
-		if e.Key != m.Baseline.Key && !less(e.Outcome.Cost, m.Baseline.Cost) {
+		if e.Key != m.Baseline.Key && !results.Cheaper(e.Outcome.Cost, m.Baseline.Cost) {
 			if done, err := m.exportNoGain(ctx, ranking, e, seeds); done || err != nil {
 				return err
 			}
@@ -149,17 +149,14 @@ func (m *Maker) exportNoGain(ctx context.Context, ranking []space.Entry, best sp
 // costing is the outcome of a right candidate with a cost.
 func costing(cost float64) space.Outcome { return space.Outcome{Status: space.OK, Cost: cost} }
 
-// less reports whether a right candidate with the cost a is better than one with the cost b.
-func less(a, b float64) bool { return space.Objective{}.Less(costing(a), costing(b)) }
-
 // unmeasured enters into a schedule what is known without a final measurement. closest is the best point of the search where the
 // baseline is exported instead; otherwise it is nil.
 func unmeasured(info kernels.Info, s *results.Schedule, closest *space.Entry) {
-	s.Verdict = verdictOf(info, s.Cost, s.Baseline.Cost)
+	s.Verdict = results.VerdictOf(info.Exact, s.Cost, s.Baseline.Cost)
 	s.Unverified = s.Verdict == space.Unverified
 	if closest != nil {
 		cost := closest.Outcome.Cost
-		s.Closest = &results.Closest{Key: closest.Key, Cost: cost, Ratio: ratio(s.Baseline.Cost, cost)}
+		s.Closest = &results.Closest{Key: closest.Key, Cost: cost, Ratio: results.RatioOf(s.Baseline.Cost, cost)}
 	}
 }
 
@@ -177,7 +174,7 @@ func (m *Maker) writeSchedule(ctx context.Context, e space.Entry, p space.Point,
 	schedule := results.Schedule{
 		Kernel: set.Kernel, KernelVersion: set.KernelVersion, Program: set.Program, Shape: set.Shape, Unit: m.Kernel.Info.Unit,
 		Point: values, Key: e.Key, Cost: e.Outcome.Cost, Metrics: e.Outcome.Metrics,
-		Baseline: m.Baseline, Ratio: ratio(m.Baseline.Cost, e.Outcome.Cost),
+		Baseline: m.Baseline, Ratio: results.RatioOf(m.Baseline.Cost, e.Outcome.Cost),
 		SpaceFingerprint: set.SpaceFingerprint, Pinned: set.Pinned, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, StrategyVersion: set.StrategyVersion, Seed: set.Seed,
 		Evaluations: m.Told, ElapsedSeconds: m.Elapsed().Seconds(), Trial: e.Number,
 		Clock: set.Clock, Data: set.Data, Run: filepath.Base(m.Run), ToolVersion: m.ToolVersion, Machine: machine.OrThis(), By: by, Created: time.Now(),
@@ -229,14 +226,6 @@ func weakOutputs(ctx context.Context, k *kernels.Opened, seeds []uint64) ([]spac
 		return nil, nil
 	}
 	return weak(ctx, seeds)
-}
-
-// ratio returns how many times faster a cost is than the baseline's; 0 where that is not a finite number.
-func ratio(baseline, cost float64) float64 {
-	if r := baseline / cost; cost > 0 && baseline > 0 && space.Finite(r) {
-		return r
-	}
-	return 0
 }
 
 // pages yields the ranking of a history in parts, each twice as long as the one before, so that a caller who needs only the best

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"tune/kernels"
@@ -93,7 +92,7 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 		return nil, err
 	}
 	measured = &Measured{Settings: run.Settings, Told: run.Outcomes, Elapsed: space.Duration(run.Elapsed), Checking: k.Problem.Traits().Checking}
-	old, oldErr := results.ReadSchedule(filepath.Join(dir, results.ScheduleName))
+	old, oldErr := results.ReadResult(dir, run.Settings, &ranking[0])
 	if oldErr == nil {
 		measured.Elapsed = max(measured.Elapsed, space.Duration(old.ElapsedSeconds))
 		measured.Baseline, err = earlierBaseline(ctx, k, old, run.Settings.CheckSeed)

@@ -219,7 +219,7 @@ func TestDigest(t *testing.T) {
 
 func TestRatio(t *testing.T) {
 	for _, c := range []struct{ base, cost, want float64 }{{10, 5, 2}, {5, 10, 0.5}, {0, 5, 0}, {5, 0, 0}, {-1, 5, 0}, {63, 5e-324, 0}, {1e300, 1e-300, 0}} {
-		if got := ratio(c.base, c.cost); got != c.want {
+		if got := results.RatioOf(c.base, c.cost); got != c.want {
 			t.Errorf("%v over %v is %v", c.base, c.cost, got)
 		}
 	}

@@ -393,10 +393,7 @@ func verifyFields(k *kernels.Opened, schedule results.Schedule) error {
 			return fmt.Errorf("field metrics: %w", err)
 		}
 	}
-	if want := ratio(schedule.Baseline.Cost, schedule.Cost); k.Info.Exact && schedule.Ratio != want {
-		return fmt.Errorf("field ratio is %v, and the costs give %v", schedule.Ratio, want)
-	}
-	return verifyVerdict(k.Info, schedule)
+	return schedule.Coherent(k.Info.Exact)
 }
 
 // verifyCosts builds the baseline of a schedule whose costs are exact. It compares its cost, and the metrics of the rebuilt
