@@ -32,6 +32,8 @@ type Options struct {
 	Limits Limits
 	// Harness is the path of the shared object of HarnessC; "" for a worker that does not time.
 	Harness string
+	// Halt stops the process whenever nothing is asked of it, so that no thread of a candidate works meanwhile.
+	Halt bool
 	// Executable is the binary to start; it must call Main. "" means this one.
 	Executable string
 	// open disables Landlock, for tests of systems without it.

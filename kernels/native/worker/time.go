@@ -34,6 +34,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	if !w.loaded {
 		return Timing{}, errNothingLoaded
 	}
+	defer w.halt()
 	if err := w.share(ctx); err != nil {
 		return Timing{}, err
 	}
@@ -356,6 +357,13 @@ func (u usage) doubt(r reply, t TimeRequest, rate func(Clock) float64) error {
 		}
 		return u.undeclared()
 	}
+	n := u.working(helpLimit(mine))
+	if caller.Seconds()-(r.Spent-r.Timed) < clockShare*r.Timed {
+		n-- // the caller only waits for the others
+	}
+	if threads > 1 && len(u.ours) > 0 && n > threads {
+		return kernels.Reject(space.WrongAnswer, "uses %d threads, the file says %d: say threads: %d, or start no more than it says", n, threads, n)
+	}
 	if threads > 1 && process > float64(threads)*r.Spent*(1+clockShare)+clockSlack*float64(threads) {
 		return kernels.Reject(space.WrongAnswer, "used %.3f s of CPU time in %.3f s: more than the %d threads that the file says can", process, r.Spent, threads)
 	}
@@ -487,17 +495,21 @@ func clockOf(c Clock) time.Duration {
 
 // undeclared is the rejection of a serial candidate that used other threads.
 func (u usage) undeclared() error {
-	n := u.working()
+	n := max(u.working(clockShare*u.process.Seconds()), 2)
 	return kernels.Reject(space.WrongAnswer, "uses %d threads, the file says 1: say threads: %d, or start none", n, n)
 }
 
-// working returns how many threads did a significant share of the work, at least two: those that have ended are not seen.
-func (u usage) working() int {
-	n := 1
+// working returns how many threads used more than so many seconds of CPU time, the caller included. All that have ended count as one.
+func (u usage) working(seconds float64) int {
+	n, ended := 1, u.least
 	for id, t := range u.threads {
-		if id != u.caller && !slices.Contains(u.ours, id) && t.Seconds() > clockShare*u.process.Seconds() {
+		ended -= t
+		if id != u.caller && !slices.Contains(u.ours, id) && t.Seconds() > seconds {
 			n++
 		}
 	}
-	return max(n, 2)
+	if ended.Seconds() > seconds {
+		n++
+	}
+	return n
 }

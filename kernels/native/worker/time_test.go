@@ -739,6 +739,28 @@ func TestDoubt(t *testing.T) {
 		{"a wall that stands", func(u *usage, r *reply, t *TimeRequest) {
 			t.Clock, t.Threads, r.Spent, r.Timed, r.Seconds[0], u.process = Wall, 2, 0.001, 0.001, 0.0001, 200*ms
 		}, "more than the 2 threads"},
+		{"two threads of two", func(u *usage, r *reply, t *TimeRequest) {
+			t.Clock, t.Threads, r.Spent = Wall, 2, 0.12
+			u.process, u.least, u.threads[2], u.threads[9], u.ours = 196*ms, 196*ms, 95*ms, ms, []int{9}
+		}, ""},
+		{"a thread of two, another one in each call", func(u *usage, r *reply, t *TimeRequest) {
+			t.Clock, t.Threads, r.Spent = Wall, 2, 0.12
+			u.process, u.least, u.threads[9], u.ours = 196*ms, 196*ms, ms, []int{9}
+		}, ""},
+		{"four threads of two", func(u *usage, r *reply, t *TimeRequest) {
+			t.Clock, t.Threads, r.Spent = Wall, 2, 0.12
+			u.process, u.least, u.threads[9], u.ours = 161*ms, 161*ms, ms, []int{9}
+			u.threads[2], u.threads[3], u.threads[4] = 20*ms, 20*ms, 20*ms
+		}, "uses 4 threads, the file says 2: say threads: 4"},
+		{"two threads for which the caller waits", func(u *usage, r *reply, t *TimeRequest) {
+			t.Clock, t.Threads, r.Spent = Wall, 2, 0.12
+			u.process, u.least, u.threads[9], u.ours = 146*ms, 146*ms, ms, []int{9}
+			u.threads[1], u.threads[2], u.threads[3] = 25*ms, 60*ms, 60*ms
+		}, ""},
+		{"a third thread of two that has ended", func(u *usage, r *reply, t *TimeRequest) {
+			t.Clock, t.Threads, r.Spent = Wall, 2, 0.12
+			u.process, u.least, u.threads[2], u.threads[9], u.ours = 196*ms, 196*ms, 60*ms, ms, []int{9}
+		}, "uses 3 threads, the file says 2"},
 		{"waits in every call", func(u *usage, r *reply, _ *TimeRequest) { r.Calls, r.Waits, r.Wall = 10, 10, 0.103 }, "waits in its calls"},
 		{"waits that only tune sees", func(u *usage, r *reply, _ *TimeRequest) { r.Calls, u.waits, r.Wall = 10, 18, 0.103 }, "waits: 10, calls: 10"},
 		{"one long wait in many calls", func(u *usage, r *reply, _ *TimeRequest) { r.Calls, r.Waits, r.Wall = 1000, 1, 0.11 }, "waits in its calls"},
