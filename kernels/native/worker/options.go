@@ -148,8 +148,10 @@ type Timing struct {
 	// are 0 where there were too few stretches to tell. Whole is the median time of calls in stretches on wholly new inputs, 0 where there
 	// were none.
 	First, Each, Whole float64
-	Window             int // as requested
-	Calls              int // in all: those that warm up, and those that count for no sample, included
+	// Work is the CPU time of a call, of all threads together, as it is seen from outside; 0 where that is unknown.
+	Work   float64
+	Window int // as requested
+	Calls  int // in all: those that warm up, and those that count for no sample, included
 	// Evidence holds the inputs and outputs of some calls, drawn at random. It is valid until the worker's next Map, Time or
 	// Close.
 	Evidence []Evidence

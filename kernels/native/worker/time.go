@@ -104,7 +104,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 		all := w.running.all.and(r)
 		if doubt = cmp.Or(used.doubt(r, t, memoryRate), all.doubt(t, memoryRate)); doubt == nil {
 			w.running.all = all
-			out := Timing{Seconds: r.Seconds, First: r.First, Each: r.Each, Whole: r.Whole, Window: max(t.Window, 1), Calls: r.Calls}
+			out := Timing{Seconds: r.Seconds, First: r.First, Each: r.Each, Whole: r.Whole, Work: used.work(r), Window: max(t.Window, 1), Calls: r.Calls}
 			out.Evidence, err = w.evidence(r.Evidence, t.Samples)
 			return out, err
 		}
@@ -232,6 +232,17 @@ func (u usage) since(before usage) usage {
 		out.threads[id] = t - before.threads[id]
 	}
 	return out
+}
+
+// work returns the CPU time of a call, of all threads of the candidate together.
+func (u usage) work(r reply) float64 {
+	all := u.process.Seconds() - (r.Spent - r.Timed)
+	for _, id := range u.ours {
+		if id != u.caller {
+			all -= u.threads[id].Seconds()
+		}
+	}
+	return max(all, 0) / float64(max(r.Calls, 1))
 }
 
 // beside returns how much CPU time threads used at least beside the caller and the worker's own, also threads that have ended; 0 where the
