@@ -112,6 +112,9 @@ type TimeRequest struct {
 	Sparse bool
 	// Cold keeps the operands out of the caches: few lines change.
 	Cold bool
+	// Refill overwrites the outputs after each call, past the caches. With Sparse and Cold they would else hold nearly the result of the next
+	// call on them.
+	Refill bool
 	// Touch reads the buffers after large changes, so that the caches hold them as they do after a call.
 	Touch bool
 	// Whole adds at least one call on wholly new inputs, also where only one is timed; see Timing.Whole.

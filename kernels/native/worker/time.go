@@ -65,7 +65,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 		}
 		r, err := w.ask(ctx, request{Prepare: &timeRequest{
 			Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Places: t.Places, Warm: t.Warm,
-			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Touch: t.Touch, Whole: t.Whole, Known: t.Known, Idle: t.Idle,
+			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Refill: t.Refill, Touch: t.Touch, Whole: t.Whole, Known: t.Known, Idle: t.Idle,
 			Seed: seed,
 		}}, nil, wall, cpu)
 		if err != nil {

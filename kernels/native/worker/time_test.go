@@ -124,6 +124,47 @@ func TestMixedAnew(t *testing.T) {
 	}
 }
 
+// finds counts the elements of its output that are right before it writes them.
+const finds = `
+#include <stdint.h>
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	const float *A = args[0];
+	float *C = args[1], found = 0;
+	for (int64_t i = 0; i < dims[0]; i++) {
+		found += C[i] == 2 * A[i];
+		C[i] = 2 * A[i];
+	}
+	C[0] = found;
+}`
+
+// TestRefill: where inputs change in a few lines only, a call finds nothing of its result in its output if that is to be overwritten, and most of
+// it otherwise.
+func TestRefill(t *testing.T) {
+	for _, size := range []int{1 << 16, 1<<16 + 12} {
+		for _, r := range []TimeRequest{{Sparse: true}, {Cold: true, Copies: 4}} {
+			for _, refill := range []bool{false, true} {
+				w := startTimer(t, Options{})
+				loadVaried(t, w, finds, size, variants(3, size), Out)
+				r.Calls, r.Samples, r.Clock, r.Dims, r.Refill = 1, 24, CPU, []int64{int64(size / 4)}, refill
+				most := float32(0)
+				for range 3 {
+					got, err := w.Time(t.Context(), r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, e := range got.Evidence {
+						most = max(most, asFloats(e.Wrote[1])[0])
+					}
+				}
+				if refill && most > 0 || !refill && most < float32(size/4/2) {
+					t.Errorf("%d bytes, %+v: a call found %g elements", size, r, most)
+				}
+			}
+		}
+	}
+}
+
 // samples counts how often eight elements of its input, far apart, are those of a call before: of the last one, and of any. Contents as they stand
 // in the pool do not count.
 const samples = `
