@@ -198,7 +198,6 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 	}
 	r.pace()
 	r.plan()
-	r.awaitThreads(ctx)
 	r.calm = r.idle(ctx)
 	return err
 }
@@ -413,7 +412,6 @@ func (r *rounds) renew(ctx context.Context) error {
 			e.m.ready = nil // another entrant has started since
 		}
 	}
-	r.awaitThreads(ctx)
 	return nil
 }
 
@@ -425,7 +423,6 @@ func (r *rounds) turn(ctx context.Context, i int) (float64, error) {
 		n = m.bursts(r.turnSeconds)
 	}
 	s, err := r.turnOf(ctx, i, n)
-	r.awaitThreads(ctx)
 	if r.Peak {
 		return s.Cost * nanoseconds, err
 	}
@@ -495,19 +492,6 @@ func (r *rounds) measurePeak(ctx context.Context) error {
 	}
 	r.peaks = append(r.peaks, took.Cost)
 	return nil
-}
-
-// awaitThreads waits until the threads of an entrant have released their cores, so that they neither disturb the next entrant nor are
-// mistaken for other load: after a call they spin for a while, those of OpenBLAS for 2^26 cycles.
-func (r *rounds) awaitThreads(ctx context.Context) {
-	if !r.threaded {
-		return
-	}
-	const while = 30 * time.Millisecond
-	select {
-	case <-time.After(while):
-	case <-ctx.Done():
-	}
 }
 
 // shortTurn is how many samples of SampleSeconds make a turn. Where turns are cut into bursts, a turn is as long, or an entrant has this

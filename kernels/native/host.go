@@ -326,7 +326,9 @@ func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f f
 	waited()
 	defer h.clock("time")()
 	if threads > 1 {
-		o.Core = -1
+		// Threads that go on after a call would disturb the next entrant of a comparison, and be mistaken for other load. Those of libraries spin
+		// for a while, those of OpenBLAS for 2^26 cycles.
+		o.Core, o.Halt = -1, true
 	}
 	return f(o)
 }

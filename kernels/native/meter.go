@@ -241,6 +241,7 @@ func (m *meter) request(n int, clock worker.Clock) worker.TimeRequest {
 		t.Touch = m.bytes <= outer
 		t.Sparse = m.bytes > l2 && !m.long() && !m.apart
 	}
+	t.Refill = leastStored*(m.bytes-m.inputs) >= m.bytes && (t.Cold || t.Sparse && m.bytes > outer)
 	// Each copy is called once to warm up, unless that would take longer than a sample and add nothing; of copies that are to stay cold, one
 	// is called. Changing the content of the buffers takes less time than reading and writing them at the rate of a slow memory.
 	const slowMemory = 1e9
@@ -252,6 +253,9 @@ func (m *meter) request(n int, clock worker.Clock) worker.TimeRequest {
 	t.Limit = 20*expect + m.wall
 	return t
 }
+
+// leastStored is the share of the buffers that outputs must have, as a divisor, for their stores to matter where operands are in memory.
+const leastStored = 16
 
 // mostCopies is how many copies of the buffers are used in turn, where each call has its own.
 const mostCopies = 256

@@ -24,7 +24,8 @@ func (n manner) and(other manner) manner {
 func (n manner) exceeds(other manner) bool { return n.apart && !other.apart || n.level && !other.level }
 
 // A candidate is uneven if the mean of the samples of a request is more than unevenTimes their median, in most requests of leastUneven
-// samples or more. Other work on the machine makes samples of the CPU clock uneven as well, but seldom by so much.
+// samples or more. Other work on the machine makes samples of the CPU clock uneven as well, but seldom by so much. Those of the wall clock it
+// makes uneven often. So with several threads the mean that shows it is that of the CPU time of all threads, divided by their number.
 const (
 	unevenTimes = 2.5
 	leastUneven = 8
@@ -32,7 +33,11 @@ const (
 
 // uneven reports whether a few samples of a request took most of its time.
 func (m *meter) uneven(t worker.Timing) bool {
-	return m.c != nil && m.threads == 1 && len(t.Seconds) >= leastUneven && timing.Mean(t.Seconds) > unevenTimes*timing.Median(t.Seconds)
+	mean := timing.Mean(t.Seconds)
+	if m.clock() == worker.Wall {
+		mean = t.Work / float64(m.uses)
+	}
+	return m.c != nil && len(t.Seconds) >= leastUneven && mean > unevenTimes*timing.Median(t.Seconds)
 }
 
 // noteLevel adds the samples of a request to the mean by which a search levels.
@@ -46,7 +51,7 @@ func (m *meter) noteLevel(t worker.Timing) {
 // levelOut raises the samples of a request to their mean if the candidate is uneven. In a search that is the mean of all requests since that
 // was suspected.
 func (m *meter) levelOut(ctx context.Context, t worker.Timing, clock worker.Clock) error {
-	if !m.level && clock == worker.CPU && m.uneven(t) {
+	if !m.level && clock == m.clock() && m.uneven(t) {
 		proven, err := m.proveUneven(ctx, len(t.Seconds))
 		if err != nil || !proven {
 			return err
@@ -71,7 +76,7 @@ func (m *meter) levelOut(ctx context.Context, t worker.Timing, clock worker.Cloc
 func (m *meter) proveUneven(ctx context.Context, n int) (bool, error) {
 	m.spent, m.made = 0, 0
 	return prove(func() (uneven, told bool, err error) {
-		t, err := m.timed(ctx, m.request(n, worker.CPU))
+		t, err := m.timed(ctx, m.request(n, m.clock()))
 		if err != nil {
 			return false, false, err
 		}

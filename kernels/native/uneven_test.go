@@ -1,6 +1,7 @@
 package native
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -48,17 +49,38 @@ func TestUneven(t *testing.T) {
 	}
 }
 
-// TestUnevenClocks: with several threads nothing is levelled, because other work makes the wall clock uneven.
+// TestUnevenClocks: with several threads a candidate is uneven by the CPU time of them all, because other work makes the wall clock uneven.
 func TestUnevenClocks(t *testing.T) {
 	m := newFakeMeter(&fake{seconds: 1e-4}, 0)
-	uneven := worker.Timing{Seconds: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 50}}
+	uneven := worker.Timing{Seconds: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 50}, Work: 2}
 	if !m.uneven(uneven) {
 		t.Error("one thread: not uneven")
 	}
-	if m.threads = 2; m.uneven(uneven) {
-		t.Error("two threads: uneven")
+	if m.threads, m.uses = 2, 2; m.uneven(uneven) {
+		t.Error("two threads, disturbed by other work: uneven")
 	}
-	if m.threads = 1; m.uneven(worker.Timing{Seconds: uneven.Seconds[4:]}) {
+	for _, c := range []struct {
+		work  float64
+		level bool
+		cost  float64 // in calls
+	}{{2, false, 1}, {4, false, 1}, {6, true, 3}} {
+		const seconds = 1e-4
+		m := newFakeMeter(&fake{seconds: seconds, timing: func(_ worker.TimeRequest, t *worker.Timing) {
+			t.Work = c.work * seconds
+			t.Seconds[0] += (c.work/2 - 1) * seconds * float64(len(t.Seconds))
+		}}, 0)
+		m.threads, m.uses, m.length = 2, 2, timing.BurstSeconds
+		m.calls = timing.Calls(seconds, m.length)
+		m.c = &candidate{problem: &Problem{}, point: space.Point{}}
+		e, err := m.measure(t.Context(), 11, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.level != c.level || math.Abs(e.Cost-c.cost*seconds) > 0.01*seconds {
+			t.Errorf("calls with %g times their time on both cores: levelled: %v, it costs %.3g calls", c.work/2, m.level, e.Cost/seconds)
+		}
+	}
+	if m.threads, m.uses = 1, 1; m.uneven(worker.Timing{Seconds: uneven.Seconds[4:]}) {
 		t.Error("few samples: uneven")
 	}
 }

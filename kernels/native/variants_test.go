@@ -96,23 +96,26 @@ func TestRequest(t *testing.T) {
 		name    string
 		seconds float64
 		bytes   int
+		outputs int // how many times the size of the outputs that is
 		inPlace bool
 		cold    bool
 		want    worker.TimeRequest
 	}{
-		{"short", 1.01e-6, small, false, false, worker.TimeRequest{Window: 10, Copies: 1, Touch: true}},
-		{"by itself", 2e-5, small, false, false, worker.TimeRequest{Window: 1, Copies: 1, Touch: true}},
-		{"beyond the caches", 1e-3, large, false, false, worker.TimeRequest{Window: 1, Copies: 1, Sparse: true}},
-		{"and long", 0.1, large, false, false, worker.TimeRequest{Window: 1, Copies: 1}},
-		{"in place", 1.01e-6, 4 << 10, true, false, worker.TimeRequest{Window: 10, Copies: 10, Touch: true}},
-		{"in place and by itself", 1e-4, small, true, false, worker.TimeRequest{Window: 1, Copies: 1, Touch: true}},
-		{"cold", 1e-4, small, false, true, worker.TimeRequest{Window: 1, Copies: coldCopies(small, 0), Cold: true}},
+		{"short", 1.01e-6, small, 2, false, false, worker.TimeRequest{Window: 10, Copies: 1, Touch: true}},
+		{"by itself", 2e-5, small, 2, false, false, worker.TimeRequest{Window: 1, Copies: 1, Touch: true}},
+		{"beyond the caches", 1e-3, large, 2, false, false, worker.TimeRequest{Window: 1, Copies: 1, Sparse: true, Refill: true}},
+		{"beyond the caches, with few outputs", 1e-3, large, 100, false, false, worker.TimeRequest{Window: 1, Copies: 1, Sparse: true}},
+		{"and long", 0.1, large, 2, false, false, worker.TimeRequest{Window: 1, Copies: 1}},
+		{"in place", 1.01e-6, 4 << 10, 2, true, false, worker.TimeRequest{Window: 10, Copies: 10, Touch: true}},
+		{"in place and by itself", 1e-4, small, 2, true, false, worker.TimeRequest{Window: 1, Copies: 1, Touch: true}},
+		{"cold", 1e-4, small, 2, false, true, worker.TimeRequest{Window: 1, Copies: coldCopies(small, 0), Cold: true, Refill: true}},
+		{"cold, with few outputs", 1e-4, small, 100, false, true, worker.TimeRequest{Window: 1, Copies: coldCopies(small, 0), Cold: true}},
 	} {
 		m := newFakeMeter(&fake{seconds: c.seconds}, 0)
-		m.bytes, m.inputs, m.inPlace, m.cold = c.bytes, c.bytes/2, c.inPlace, c.cold
+		m.bytes, m.inputs, m.inPlace, m.cold = c.bytes, c.bytes-c.bytes/c.outputs, c.inPlace, c.cold
 		q := m.request(4, worker.CPU)
-		got := worker.TimeRequest{Window: q.Window, Copies: q.Copies, Touch: q.Touch, Sparse: q.Sparse, Cold: q.Cold}
-		if got.Window != c.want.Window || got.Copies != c.want.Copies || got.Touch != c.want.Touch || got.Sparse != c.want.Sparse || got.Cold != c.want.Cold {
+		got := worker.TimeRequest{Window: q.Window, Copies: q.Copies, Touch: q.Touch, Sparse: q.Sparse, Cold: q.Cold, Refill: q.Refill}
+		if got.Window != c.want.Window || got.Copies != c.want.Copies || got.Touch != c.want.Touch || got.Sparse != c.want.Sparse || got.Cold != c.want.Cold || got.Refill != c.want.Refill {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 		if err := q.Validate(); err != nil || q.Limit < timing.Seconds(4*float64(m.calls)*c.seconds) {

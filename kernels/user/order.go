@@ -2,6 +2,7 @@ package user
 
 import (
 	"context"
+	"debug/dwarf"
 	"slices"
 	"strings"
 
@@ -9,18 +10,22 @@ import (
 )
 
 // Misplaced warns of arguments whose names the functions of the source have too, but at other places: they are most likely in a wrong
-// order, which no type tells where several arguments have the same one. An error is one of ctx or of the machine.
+// order, which no type tells where several arguments have the same one. It also warns of what the tuned function returns. An error is one of
+// ctx or of the machine.
 func (p *SourceProblem) Misplaced(ctx context.Context) (Faults, error) {
 	s := p.spec
 	r := &reader{file: s.path}
 	var told []string
-	for _, e := range s.always() {
+	for i, e := range s.always() {
 		sig, err := s.signature(ctx, e)
 		if kernels.AsRejection(err) != nil {
 			continue // what cannot be built, or has no type, is reported elsewhere
 		}
 		if err != nil {
 			return nil, err
+		}
+		if i == 0 && returns(sig) {
+			r.warn(e.node, "function %s (%s) returns %s, which nobody compares: write what it computes to a buffer", e.function, s.s.place(r, e, sig, -1), typeText(sig.result))
 		}
 		at, here, there := s.s.misplaced(sig)
 		if names := strings.Join(slices.Concat(here, there), ","); len(here) > 0 && !slices.Contains(told, names) {
@@ -30,6 +35,15 @@ func (p *SourceProblem) Misplaced(ctx context.Context) (Faults, error) {
 		}
 	}
 	return r.warnings.sorted(s.path), nil
+}
+
+// returns reports whether a function returns something.
+func returns(sig signature) bool {
+	if sig.result == nil {
+		return false
+	}
+	_, void := plainType(sig.result).(*dwarf.VoidType)
+	return !void
 }
 
 // misplaced returns the arguments that a function has at other places: the first of them, their names, and the names that the function

@@ -3,6 +3,7 @@ package user
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/space"
 )
 
 // probeSeeds returns the seeds of the inputs for trying the reference: one where all have the same.
@@ -89,6 +91,9 @@ func (p *SourceProblem) probe(ctx context.Context, judge *verdict) (Faults, erro
 	}
 	s.noteUnwritten(r, results)
 	s.noteLengths(r)
+	if err := s.noteScalars(ctx, r, calls, cases[0], results[0]); err != nil {
+		return nil, err
+	}
 	if err := s.probeVariation(ctx, r, calls, results[0].took); err != nil {
 		return nil, err
 	}
@@ -133,7 +138,7 @@ func (p *SourceProblem) Glance(ctx context.Context, within time.Duration) (Fault
 	if err == nil {
 		s.noteOdd(r, cases, results)
 		if limited.Err() == nil {
-			err = s.noteKept(ctx, r, calls, cases, results)
+			err = errors.Join(s.noteKept(ctx, r, calls, cases, results), s.noteScalars(ctx, r, calls, cases[0], results[0]))
 		}
 	}
 	return r.warnings.sorted(s.path), err
@@ -309,6 +314,69 @@ func (s *sourceSpec) noteLengths(r *reader) {
 				return
 			}
 		}
+	}
+}
+
+// noteScalars warns of a scalar that parameters give other values, where the results of the reference depend on it: a call does other work at
+// another point, and calls are what the search compares. one is a call at the baseline, and want its result.
+func (s *sourceSpec) noteScalars(ctx context.Context, r *reader, calls *caller, one native.Case, want outcome) error {
+	if want.took > variationTime {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(1, 0))
+	tried := [][]int64{s.asked.dims}
+	for range lengthPoints {
+		p, err := s.space.Sample(rng)
+		if err != nil {
+			return nil // points of this space are hard to draw
+		}
+		c, err := s.s.shapeCase(p, s.constants)
+		known := func(dims []int64) bool { return slices.Equal(dims, c.dims) }
+		if err != nil || !slices.Equal(c.buffers, s.asked.buffers) || slices.ContainsFunc(tried, known) {
+			continue
+		}
+		if tried = append(tried, c.dims); len(tried) > 1+probePoints {
+			return nil
+		}
+		one.Dims = c.dims
+		differs := func() bool {
+			got, err := calls.compute(ctx, s.standard, []native.Case{one})
+			if err == nil {
+				_, err = s.s.verify(s.asked, got[0].buffers, want)
+			}
+			return kernels.AsRejection(err) != nil && ctx.Err() == nil
+		}
+		different := differs()
+		if different {
+			calls.afresh() // what an earlier call left in the process is not the reason
+			different = differs()
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if different {
+			s.warnScalar(r, p, c)
+			return nil
+		}
+	}
+	return nil
+}
+
+// warnScalar says which scalar has another value in a call at a point than at the baseline, and that the results depend on it.
+func (s *sourceSpec) warnScalar(r *reader, p space.Point, c call) {
+	i := 0
+	for _, a := range s.s.arguments {
+		if !a.scalar {
+			continue
+		}
+		if c.dims[i] != s.asked.dims[i] {
+			here, _ := a.value.number(c.values)
+			there, _ := a.value.number(s.asked.values)
+			r.warn(a.node, "%s is %v with %s, and %v at the baseline, and function %s gives other results for that: a call does other work there, and is compared as if it did the same; write a value that no parameter changes, or one on which no result depends",
+				a.name, here, p.Key(), there, s.s.reference.function)
+			return
+		}
+		i++
 	}
 }
 

@@ -51,12 +51,16 @@ func TestProbe(t *testing.T) {
 		{"length: n, access: write", "length: n, access: write, tolerance: {relative: 0.0001}", "y[i] = 1000 + x[i]; *z += 1", ""},
 		{"length: n, access: write", "length: n, access: write, tolerance: {absolute: 3.2}", "y[i] = 10 + 3 * x[i]; *z += 1", "8:7: source.arguments[1]: the tolerance of y is so wide that an output of 9.941 everywhere passes" + narrow},
 		{"length: n, access: write", "length: n, access: write, tolerance: {relative: 0.1}", "y[i] = (x[i] < 0 ? -1 : 1) * (3 + i * i); *z += 1", "8:7: source.arguments[1]: the tolerance of y is so wide that an output that is 10 % too large everywhere passes" + narrow},
+		{"", "", "y[i] = x[i] * 2e-5f + 2e-6f * i; *z += 1", "8:7: source.arguments[1]: the tolerance of y is so wide that an output that is 1 % too large everywhere passes" + narrow},
+		{"", "", "y[i] = x[i] * 5e-4f + 1e-4f * i; *z += 1", ""},
 		{"length: n, access: write", "length: n, access: write, tolerance: {relative: 0.05}", "y[i] = 10 + x[i] + i * i; *z += 1", ""},
 		{"length: n, access: write", "length: n, access: write, tolerance: {absolute: 0.01}", "y[i] = i < 8 ? x[i] : x[15 - i] + 0.001f; *z += 1", "8:7: source.arguments[1]: the tolerance of y is so wide that an output in the opposite order passes" + narrow},
 		{"length: n, access: write", "length: n, access: write, tolerance: {absolute: 0.01}", "y[i] = i < 8 ? x[i] : x[15 - i]; *z += 1", ""},
 		{"length: n, access: write", "length: n, access: write, tolerance: {absolute: 1}", "y[i] = x[i]; *z += 1", "8:7: source.arguments[1]: the tolerance of y is as large as its results: an output of zeros passes" + narrow},
 		{"length: n, access: write", "length: n // T, access: write", "y[i] = x[i]; *z += 1", "8:7: source.arguments[1]: y has 8 elements with T=2 WAY=3, and 16 at the baseline: a call does less work there, and is compared as if it did the same; write a length that no parameter makes shorter"},
 		{"length: n, access: write", "length: n + T, access: write", "y[i] = x[i]; if (i == n - 1) y[n] = x[0]; *z += 1", ""},
+		{"value: n}", "value: n // T}", "y[i] = x[i]; *z += 1", "10:7: source.arguments[3]: n is 8 with T=2 WAY=3, and 16 at the baseline, and function g gives other results for that: a call does other work there, and is compared as if it did the same; write a value that no parameter changes, or one on which no result depends"},
+		{"value: n}", "value: 16 * T}", "if (i < 16) y[i] = x[i]; *z += i < 16", ""},
 		{"{function: g}", "{function: g, parameters: {WAY: 7}}", "y[i] = x[i] * WAY; *z += 1", ""},
 	} {
 		text := strings.Replace(probeYAML, test.old, test.new, 1)

@@ -27,6 +27,7 @@ type signature struct {
 	line       int      // of the function; 0 where it is unknown
 	file       string   // the function's file; "" where it is unknown
 	open       bool     // it takes any number of arguments
+	result     dwarf.Type
 }
 
 // examinedPoints is how many random points the tuned function is examined at besides the baseline, in case its type depends on
@@ -214,6 +215,7 @@ func readSignature(data *dwarf.Data, name string) (sig signature, err error) {
 	if found == nil {
 		return sig, kernels.Reject(space.CompileFailed, "the compiler does not describe the function")
 	}
+	sig.result = found.ReturnType
 	for _, t := range found.ParamType {
 		if _, dots := t.(*dwarf.DotDotDotType); dots {
 			sig.open = true
@@ -333,6 +335,9 @@ func (a argument) judge(t dwarf.Type) (field, text string, known bool) {
 	case *dwarf.UnsupportedType, *dwarf.UnspecifiedType:
 		return "", "", false // a reference of C++, for one
 	}
+	if what := unpassable(t); what != "" {
+		return "type", "a file has no " + what, true
+	}
 	if a.scalar {
 		if isPointer {
 			return "value", "a buffer has a length and an access, and no value", true
@@ -340,7 +345,7 @@ func (a argument) judge(t dwarf.Type) (field, text string, known bool) {
 		if fits, known := carries(a.ctype.elem, t); !known || fits {
 			return "", "", known
 		}
-		return "type", fmt.Sprintf("it does not hold all values of %s%s", a.ctype.name, advice(t)), true
+		return "type", fmt.Sprintf("it does not hold all values of %s%s", a.ctype.name, advice(t, "")), true
 	}
 	if !isPointer {
 		return "type", "a scalar has a value, and no length and access", true
@@ -366,7 +371,7 @@ func (a argument) judge(t dwarf.Type) (field, text string, known bool) {
 	if fits, known := holds(a.ctype.elem, target); !known {
 		return "", "", false
 	} else if !fits {
-		return "type", fmt.Sprintf("%s is another type%s", a.ctype.name, advice(target)), true
+		return "type", fmt.Sprintf("%s is another type%s", a.ctype.name, advice(target, ", or void *")), true
 	}
 	switch {
 	case a.mode == native.In && !constant:
@@ -377,15 +382,33 @@ func (a argument) judge(t dwarf.Type) (field, text string, known bool) {
 	return "", "", true
 }
 
-// advice names the type to write in the file for a C type.
-func advice(t dwarf.Type) string {
+// unpassable names a kind of parameter that is neither a number nor a pointer to data, with what to take in its place; "" for others.
+func unpassable(t dwarf.Type) string {
+	const apart = " by value: take their numbers one by one in the source, or a pointer to a buffer of them"
+	switch t := t.(type) {
+	case *dwarf.StructType:
+		return "structs, unions and classes" + apart
+	case *dwarf.ComplexType:
+		return "complex numbers" + apart
+	case *dwarf.ArrayType: // other arrays are pointers when they are parameters
+		return "vectors" + apart
+	case *dwarf.PtrType:
+		if _, is := plainType(t.Type).(*dwarf.FuncType); is {
+			return "functions as arguments: call the function by its name in the source"
+		}
+	}
+	return ""
+}
+
+// advice names the type to write in the file for a C type. Where there is none, more follows what to do instead.
+func advice(t dwarf.Type, more string) string {
 	base := plainType(t)
 	for _, c := range ctypes {
 		if fits, known := exactly(c.elem, base); fits && known {
 			return "; write type: " + c.name
 		}
 	}
-	return ", which a file has no name for; take another in the source, or void *"
+	return ", which a file has no name for; take another in the source" + more
 }
 
 // holds reports whether a buffer of elements may be read as elements of a C type.

@@ -37,6 +37,7 @@ func TestSignature(t *testing.T) {
 	const right = "void g(const float *x, float *y, int n) { for (int i = 0; i < n; i++) y[i] = T * x[i]; }\n"
 	body := func(head string) string { return right + head + " {\n\t(void)T;\n}\n" }
 	const at = "FILE:2): "
+	const apart = " by value: take their numbers one by one in the source, or a pointer to a buffer of them"
 	for _, test := range []struct{ source, want string }{
 		{"void f(const float *x, float *y, int n)", ""},
 		{"static inline int f(const float *restrict x, volatile float *restrict y, const int n)", ""},
@@ -47,6 +48,10 @@ func TestSignature(t *testing.T) {
 		{"void f(const float *x, float *y, double n)", ""},
 		{"void f(const float *x, float *y, _Bool n)", ""},
 		{"void f(x, y, n) const float *x; float *y; int n;", ""},
+		{"typedef float m __attribute__((vector_size(16)));\nvoid f(const m *x, m *restrict y, int n)", ""},
+		{"void f(const float *x, float *y, long double n)", ""},
+		{"enum e { A, B };\nvoid f(const float *x, float *y, enum e n)", ""},
+		{"void f(const float *x, float *y, ...)", ""},
 		{"static void h(const float *x, float *y, int n) { (void)x; (void)y; (void)n; }\n#define f h\nvoid k(void)", ""},
 		{"static void h(const float *x, float *y) { (void)x; (void)y; }\n#define f(x, y, n) h(x, y)\nvoid k(void)", ""},
 
@@ -57,6 +62,14 @@ func TestSignature(t *testing.T) {
 		{"void f(const _Float16 *x, float *y, int n)", `7:23: source.arguments[0].type: argument 1 of function f is const _Float16 * (` + at + `float is another type, which a file has no name for; take another in the source, or void *`},
 		{"void f(const float _Complex *x, float *y, int n)", `7:23: source.arguments[0].type: argument 1 of function f is const complex float * (` + at + `float is another type, which a file has no name for; take another in the source, or void *`},
 		{"struct v { float a, b; };\nvoid f(const struct v *x, float *y, int n)", `7:23: source.arguments[0].type: argument 1 of function f is const struct v * (FILE:3): float is another type, which a file has no name for; take another in the source, or void *`},
+		{"void f(const float *const *x, float *y, int n)", `7:23: source.arguments[0].type: argument 1 of function f is const float ** (` + at + `float is another type, which a file has no name for; take another in the source, or void *`},
+		{"struct v { float a, b; };\nvoid f(const float *x, struct v y, struct v n)", `8:23: source.arguments[1].type: argument 2 of function f is struct v (FILE:3): a file has no structs, unions and classes` + apart + ` | ` +
+			`9:23: source.arguments[2].type: argument 3 of function f is struct v (FILE:3): a file has no structs, unions and classes` + apart},
+		{"union u { float a; int b; };\ntypedef union u w;\nvoid f(const float *x, float *y, w n)", `9:23: source.arguments[2].type: argument 3 of function f is w (FILE:4): a file has no structs, unions and classes` + apart},
+		{"void f(const float *x, float *y, double _Complex n)", `9:23: source.arguments[2].type: argument 3 of function f is complex double (` + at + `a file has no complex numbers` + apart},
+		{"typedef float m __attribute__((vector_size(16)));\nvoid f(const float *x, float *y, m n)", `9:23: source.arguments[2].type: argument 3 of function f is m (FILE:3): a file has no vectors` + apart},
+		{"void f(const float *x, float *y, void (*n)(int))", `9:23: source.arguments[2].type: argument 3 of function f is function * (` + at + `a file has no functions as arguments: call the function by its name in the source`},
+		{"void f(const float *x, float *y, _Float16 n)", `9:23: source.arguments[2].type: argument 3 of function f is _Float16 (` + at + `it does not hold all values of int, which a file has no name for; take another in the source`},
 		{"void f(float *x, float *y, int n)", `7:49: source.arguments[0].access: argument 1 of function f is float * (` + at + `for access: read it has to point to const; write const in the source, or access: update`},
 		{"void f(const float *x, const float *y, int n)", `8:49: source.arguments[1].access: argument 2 of function f is const float * (` + at + `it cannot write what is const: access: read`},
 		{"void f(float *const x, float *y, int n)", `7:49: source.arguments[0].access: argument 1 of function f is float * (` + at + `for access: read it has to point to const; write const in the source, or access: update`},
@@ -103,6 +116,8 @@ func TestSignatureOfCxx(t *testing.T) {
 		{"namespace a { void f(const double *x, float *y, int n) {} }", "a::f", "7:23: source.arguments[0].type: argument 1 of function a::f is const double * (f.cc:2): float is another type; write type: double"},
 		{"static void f(float *x, float *y, int n) {}", "f", "7:49: source.arguments[0].access: argument 1 of function f is float * (f.cc:2): for access: read it has to point to const; write const in the source, or access: update"},
 		{"static void f(const float *x, float *y) {}", "f", "7:5: source.arguments: function f takes 2 arguments (f.cc:2), and here 3 are listed"},
+		{"struct v { float a; virtual void b() {} };\nstatic void f(const float *x, float *y, v n) {}", "f", "9:23: source.arguments[2].type: argument 3 of function f is struct v (f.cc:3): a file has no structs, unions and classes by value: take their numbers one by one in the source, or a pointer to a buffer of them"},
+		{"static void f(const float (&x)[16], float *y, int n) {}", "f", "5:13: source.function: it cannot be called with the arguments of this file: gcc: tune_kernel:"},
 		{"static void f(const double *x, float *y, int n) {} static void f(const float *x, double *y, int n) {}", "f", "5:13: source.function: it cannot be called with the arguments of this file: gcc: tune_kernel:"},
 	} {
 		text := strings.NewReplacer("FILE", "f.cc", "function: f\n", "function: "+test.function+"\n").Replace(signatureYAML)
@@ -179,6 +194,8 @@ source:
 		{right, "void f(const float *x, const float *z, float *y, int n, int m)", "10:14: source.arguments[3].name: function f (f.c:2) has n, m in the place of m, n" + remedy},
 		{right, "void f(const float *x, const float *z, float *y, int n, int k)", "11:14: source.arguments[4].name: function f (f.c:2) has k in the place of n" + remedy},
 		{right, "void f(const float *z, const float *x, float *y, int m, int n)", "7:14: source.arguments[0].name: function f (f.c:2) has z, x in the place of x, z" + remedy},
+		{right, "static inline float f(const float *x, const float *z, float *y, int m, int n)", "5:13: source.function: function f (f.c:2) returns float, which nobody compares: write what it computes to a buffer"},
+		{"typedef void nothing;\n" + right, "nothing f(const float *x, const float *z, float *y, int m, int n)", ""},
 		{strings.Replace(right, "int m, int n", "int n, int m", 1), "void f(const float *x, const float *z, float *y, int n, int m)",
 			"10:14: source.arguments[3].name: function f (f.c:2) has n, m in the place of m, n" + remedy},
 		{strings.Replace(right, "int m, int n", "int n, int m", 1), "void f(const float *x, const float *z, float *y, int m, int n)",

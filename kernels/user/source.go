@@ -319,8 +319,8 @@ func compare(got, want []byte, elem native.Elem, t tolerance, d *kernels.Deviati
 		}
 		x, y := decode(g, elem), decode(w, elem)
 		over := math.Inf(1)
-		switch difference := math.Abs(x - y); {
-		case !exact && (x == y || math.IsNaN(x) && math.IsNaN(y)):
+		switch difference := apart(g, w, elem); {
+		case !exact && (difference == 0 || math.IsNaN(x) && math.IsNaN(y)):
 			continue
 		case !space.Finite(difference) || exact:
 		default:
@@ -335,6 +335,24 @@ func compare(got, want []byte, elem native.Elem, t tolerance, d *kernels.Deviati
 		}
 	}
 	return at, excess, count
+}
+
+// apart returns the distance of two elements, NaN where one of them is. That of 64-bit integers is taken before it is rounded: beyond 2^53
+// different integers are the same float.
+func apart(a, b []byte, elem native.Elem) float64 {
+	x, y := decode(a, elem), decode(b, elem)
+	if elem != native.I64 && elem != native.U64 {
+		return math.Abs(x - y)
+	}
+	i, j := binary.NativeEndian.Uint64(a), binary.NativeEndian.Uint64(b)
+	less := i < j
+	if elem == native.I64 {
+		less = int64(i) < int64(j)
+	}
+	if less {
+		i, j = j, i
+	}
+	return float64(i - j)
 }
 
 // decode reads one element. Integers beyond 2^53 are rounded.

@@ -473,6 +473,8 @@ func TestReferenceAtFault(t *testing.T) {
 		"nonsense":                "the reference of kernel kernel: compile failed: gcc: ",
 		"*(volatile int *)0 = 0;": "compare the lengths and values of source.arguments with what the function reads and writes",
 		"for (int i = 0; i < n; i++) y[i] = 0; y[n] = 1;": "compare the lengths and values of source.arguments with what the function reads and writes",
+		"y[0] = x[0]; *(int *)x = 1;":                     "wrote into its input x (byte 0)",
+		"y[0] = x[-1]; y[-1] = 1;":                        "wrote before the start of buffer y",
 	} {
 		k, _ := load(t, `
 kernel: {shape: {n: 4}}
@@ -481,10 +483,9 @@ source:
   file: f.c
   function: f
   compilers: [gcc]
-  arguments: [{name: y, type: int, length: n, access: write}, {name: n, type: int, value: n}]
+  arguments: [{name: x, type: int, length: n, access: read}, {name: y, type: int, length: n, access: write}, {name: n, type: int, value: n}]
   reference: {file: g.c, function: g}
-  vary: false
-`, "f.c", "void f(int *y, int n) { y[0] = T; }\n", "g.c", "void g(int *y, int n) { "+body+" }\n")
+`, "f.c", "void f(const int *x, int *y, int n) { y[0] = T; }\n", "g.c", "void g(const int *x, int *y, int n) { "+body+" }\n")
 		p := problem(t, k, "")
 		e := &kernels.Evaluator{Problem: p}
 		_, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p.Space().At(0)}})
@@ -611,9 +612,30 @@ func TestCompareElements(t *testing.T) {
 			t.Errorf("%v against %v: %d are wrong, the worst is %d", test.got, test.want, count, at)
 		}
 	}
-	big := []byte{1, 0, 0, 0, 0, 0, 0, 64} // 2^62+1, which a float64 does not tell from 2^62
-	if _, _, count := compare(big, encode(nil, 1<<62, native.I64), native.I64, tolerance{}, new(kernels.Deviation)); count != 1 {
-		t.Error("integers are compared as floats")
+	// A float64 does not tell 2^62 and 2^62+2, nor the greatest integers and those below.
+	for _, test := range []struct {
+		elem      native.Elem
+		got, want uint64
+		t         tolerance
+		wrong     bool
+	}{
+		{native.I64, 1<<62 + 2, 1 << 62, tolerance{}, true},
+		{native.I64, 1<<62 + 2, 1 << 62, tolerance{absolute: 1}, true},
+		{native.I64, 1<<62 + 2, 1 << 62, tolerance{absolute: 2}, false},
+		{native.I64, 1 << 62, 1<<62 + 2, tolerance{absolute: 1}, true},
+		{native.I64, 1<<62 + 2, 1 << 62, tolerance{relative: 1e-19}, true},
+		{native.I64, 1<<62 + 2, 1 << 62, tolerance{relative: 1e-18}, false},
+		{native.I64, math.MaxUint64, 1, tolerance{absolute: 1}, true}, // -1 and 1
+		{native.I64, math.MaxUint64, 1, tolerance{absolute: 2}, false},
+		{native.I64, 1 << 63, 1<<63 - 1, tolerance{absolute: 1}, true}, // the least and the greatest
+		{native.U64, math.MaxUint64, math.MaxUint64 - 2, tolerance{absolute: 1}, true},
+		{native.U64, math.MaxUint64, math.MaxUint64 - 2, tolerance{absolute: 2}, false},
+		{native.U64, 1 << 63, 1<<63 - 1, tolerance{absolute: 1}, false},
+	} {
+		got, want := binary.NativeEndian.AppendUint64(nil, test.got), binary.NativeEndian.AppendUint64(nil, test.want)
+		if _, _, count := compare(got, want, test.elem, test.t, new(kernels.Deviation)); (count > 0) != test.wrong {
+			t.Errorf("%d against %d as element %v with tolerance %+v: %d are wrong", test.got, test.want, test.elem, test.t, count)
+		}
 	}
 }
 

@@ -199,6 +199,11 @@ func ownMemoryRules() (rules []rule) {
 	no(unix.SYS_MREMAP, long(1))
 	no(unix.SYS_MREMAP, holds(3, unix.MREMAP_FIXED), inside(4))
 	no(unix.SYS_MREMAP, holds(3, unix.MREMAP_FIXED), long(2))
+	// These take lists of addresses, which a filter cannot read, and what they move may be farther from the core. A program may ask where its
+	// pages are.
+	rules = append(rules, permit(unix.SYS_MOVE_PAGES, is(3, 0), test{arg: 3, high: true}))
+	no(unix.SYS_MOVE_PAGES)
+	no(unix.SYS_MIGRATE_PAGES)
 	// Names of memory divide it too.
 	no(unix.SYS_PRCTL, is(0, unix.PR_SET_VMA), inside(2))
 	no(unix.SYS_PRCTL, is(0, unix.PR_SET_VMA), long(3))

@@ -156,6 +156,10 @@ func TestOwnMemoryRules(t *testing.T) {
 		{"mremap over it", unix.SYS_MREMAP, []uint64{above, size, size, unix.MREMAP_MAYMOVE | unix.MREMAP_FIXED, first}, refused},
 		{"mremap over it from below", unix.SYS_MREMAP, []uint64{above, size, long, unix.MREMAP_MAYMOVE | unix.MREMAP_FIXED, below}, refused},
 		{"mremap elsewhere", unix.SYS_MREMAP, []uint64{above, size, size, unix.MREMAP_MAYMOVE, first}, seccompAllow},
+		{"move_pages", unix.SYS_MOVE_PAGES, []uint64{0, 1, above, above, above, 2}, refused},
+		{"move_pages, with the list at a round address", unix.SYS_MOVE_PAGES, []uint64{0, 1, above, 1 << 32, above, 2}, refused},
+		{"move_pages that only asks", unix.SYS_MOVE_PAGES, []uint64{0, 1, above, 0, above, 0}, seccompAllow},
+		{"migrate_pages", unix.SYS_MIGRATE_PAGES, []uint64{0, 8, above, above}, refused},
 		{"a name for it", unix.SYS_PRCTL, []uint64{unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, first, size}, refused},
 		{"a name for other memory", unix.SYS_PRCTL, []uint64{unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, above, size}, seccompAllow},
 	} {

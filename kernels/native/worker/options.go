@@ -32,6 +32,8 @@ type Options struct {
 	Limits Limits
 	// Harness is the path of the shared object of HarnessC; "" for a worker that does not time.
 	Harness string
+	// Halt stops the process whenever nothing is asked of it, so that no thread of a candidate works meanwhile.
+	Halt bool
 	// Executable is the binary to start; it must call Main. "" means this one.
 	Executable string
 	// open disables Landlock, for tests of systems without it.
@@ -110,6 +112,9 @@ type TimeRequest struct {
 	Sparse bool
 	// Cold keeps the operands out of the caches: few lines change.
 	Cold bool
+	// Refill overwrites the outputs after each call, past the caches. With Sparse and Cold they would else hold nearly the result of the next
+	// call on them.
+	Refill bool
 	// Touch reads the buffers after large changes, so that the caches hold them as they do after a call.
 	Touch bool
 	// Whole adds at least one call on wholly new inputs, also where only one is timed; see Timing.Whole.
@@ -146,8 +151,10 @@ type Timing struct {
 	// are 0 where there were too few stretches to tell. Whole is the median time of calls in stretches on wholly new inputs, 0 where there
 	// were none.
 	First, Each, Whole float64
-	Window             int // as requested
-	Calls              int // in all: those that warm up, and those that count for no sample, included
+	// Work is the CPU time of a call, of all threads together, as it is seen from outside; 0 where that is unknown.
+	Work   float64
+	Window int // as requested
+	Calls  int // in all: those that warm up, and those that count for no sample, included
 	// Evidence holds the inputs and outputs of some calls, drawn at random. It is valid until the worker's next Map, Time or
 	// Close.
 	Evidence []Evidence

@@ -3,6 +3,7 @@
 package worker
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"slices"
 	"unsafe"
@@ -51,6 +52,7 @@ const (
 	manyContents = 32      // from so many on, no content of a whole stretch is used in others
 	leastMixed   = 4       // from so many on, contents are put together from parts of others
 	nearBytes    = 8 << 20 // of contents that the words of a request come from
+	refill       = 1 << 41 // marks the size of an operation that fills memory with the value in place of its address
 	immediate    = 1 << 40 // marks the size of an operation that has the value itself in place of its address
 	wholeEach    = 8       // one in so many stretches is followed by a whole one
 )
@@ -358,6 +360,11 @@ func (p *planner) stretch(of stretchOf, slot int) {
 	s.steps = int64(len(p.steps))
 	if slot >= 0 {
 		p.keep(slot, last)
+	}
+	if p.t.Refill {
+		for _, set := range sets {
+			p.refill(set)
+		}
 	}
 	s.after = int64(len(p.operations))
 	p.stretches = append(p.stretches, s)
@@ -774,6 +781,17 @@ func (p *planner) keep(slot, set int) {
 		if r.Mode != In && r.Bytes > 0 {
 			p.operate(p.w.evidenceOf(slot, j, true), p.w.arena.buffer(p.w, set, j), r.Bytes)
 		}
+	}
+}
+
+// refill gives the outputs of a set what they hold before any call. Inputs out of the caches change in a few lines only, so that a call would
+// find nearly its own result there, and need not write it.
+func (p *planner) refill(set int) {
+	value := uintptr(binary.NativeEndian.Uint64(slices.Concat(poison, poison)))
+	for _, j := range p.outputs {
+		size := roundUp(p.w.regions[j].Bytes, wordBytes)
+		p.bytes += size + int(unsafe.Sizeof(operation{}))
+		p.operations = append(p.operations, operation{uintptr(p.w.arena.buffer(p.w, set, j)), value, int64(size) | refill})
 	}
 }
 

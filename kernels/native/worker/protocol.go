@@ -101,6 +101,7 @@ type timeRequest struct {
 	Window  int
 	Sparse  bool
 	Cold    bool
+	Refill  bool `json:",omitempty"`
 	Touch   bool
 	Whole   bool
 	Known   bool `json:",omitempty"`

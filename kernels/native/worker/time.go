@@ -34,6 +34,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	if !w.loaded {
 		return Timing{}, errNothingLoaded
 	}
+	defer w.halt()
 	if err := w.share(ctx); err != nil {
 		return Timing{}, err
 	}
@@ -64,7 +65,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 		}
 		r, err := w.ask(ctx, request{Prepare: &timeRequest{
 			Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Places: t.Places, Warm: t.Warm,
-			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Touch: t.Touch, Whole: t.Whole, Known: t.Known, Idle: t.Idle,
+			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Refill: t.Refill, Touch: t.Touch, Whole: t.Whole, Known: t.Known, Idle: t.Idle,
 			Seed: seed,
 		}}, nil, wall, cpu)
 		if err != nil {
@@ -103,7 +104,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 		all := w.running.all.and(r)
 		if doubt = cmp.Or(used.doubt(r, t, memoryRate), all.doubt(t, memoryRate)); doubt == nil {
 			w.running.all = all
-			out := Timing{Seconds: r.Seconds, First: r.First, Each: r.Each, Whole: r.Whole, Window: max(t.Window, 1), Calls: r.Calls}
+			out := Timing{Seconds: r.Seconds, First: r.First, Each: r.Each, Whole: r.Whole, Work: used.work(r), Window: max(t.Window, 1), Calls: r.Calls}
 			out.Evidence, err = w.evidence(r.Evidence, t.Samples)
 			return out, err
 		}
@@ -233,6 +234,17 @@ func (u usage) since(before usage) usage {
 	return out
 }
 
+// work returns the CPU time of a call, of all threads of the candidate together.
+func (u usage) work(r reply) float64 {
+	all := u.process.Seconds() - (r.Spent - r.Timed)
+	for _, id := range u.ours {
+		if id != u.caller {
+			all -= u.threads[id].Seconds()
+		}
+	}
+	return max(all, 0) / float64(max(r.Calls, 1))
+}
+
 // beside returns how much CPU time threads used at least beside the caller and the worker's own, also threads that have ended; 0 where the
 // system does not tell the times of threads.
 func (u usage) beside() float64 {
@@ -355,6 +367,13 @@ func (u usage) doubt(r reply, t TimeRequest, rate func(Clock) float64) error {
 			return implausible("the worker's own threads used %.3f s of CPU time beside %.3f s of its thread: it works in them, or the machine is too busy to measure it", ours.Seconds(), mine)
 		}
 		return u.undeclared()
+	}
+	n := u.working(helpLimit(mine))
+	if caller.Seconds()-(r.Spent-r.Timed) < clockShare*r.Timed {
+		n-- // the caller only waits for the others
+	}
+	if threads > 1 && len(u.ours) > 0 && n > threads {
+		return kernels.Reject(space.WrongAnswer, "uses %d threads, the file says %d: say threads: %d, or start no more than it says", n, threads, n)
 	}
 	if threads > 1 && process > float64(threads)*r.Spent*(1+clockShare)+clockSlack*float64(threads) {
 		return kernels.Reject(space.WrongAnswer, "used %.3f s of CPU time in %.3f s: more than the %d threads that the file says can", process, r.Spent, threads)
@@ -487,17 +506,21 @@ func clockOf(c Clock) time.Duration {
 
 // undeclared is the rejection of a serial candidate that used other threads.
 func (u usage) undeclared() error {
-	n := u.working()
+	n := max(u.working(clockShare*u.process.Seconds()), 2)
 	return kernels.Reject(space.WrongAnswer, "uses %d threads, the file says 1: say threads: %d, or start none", n, n)
 }
 
-// working returns how many threads did a significant share of the work, at least two: those that have ended are not seen.
-func (u usage) working() int {
-	n := 1
+// working returns how many threads used more than so many seconds of CPU time, the caller included. All that have ended count as one.
+func (u usage) working(seconds float64) int {
+	n, ended := 1, u.least
 	for id, t := range u.threads {
-		if id != u.caller && !slices.Contains(u.ours, id) && t.Seconds() > clockShare*u.process.Seconds() {
+		ended -= t
+		if id != u.caller && !slices.Contains(u.ours, id) && t.Seconds() > seconds {
 			n++
 		}
 	}
-	return max(n, 2)
+	if ended.Seconds() > seconds {
+		n++
+	}
+	return n
 }

@@ -124,6 +124,47 @@ func TestMixedAnew(t *testing.T) {
 	}
 }
 
+// finds counts the elements of its output that are right before it writes them.
+const finds = `
+#include <stdint.h>
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	const float *A = args[0];
+	float *C = args[1], found = 0;
+	for (int64_t i = 0; i < dims[0]; i++) {
+		found += C[i] == 2 * A[i];
+		C[i] = 2 * A[i];
+	}
+	C[0] = found;
+}`
+
+// TestRefill: where inputs change in a few lines only, a call finds nothing of its result in its output if that is to be overwritten, and most of
+// it otherwise.
+func TestRefill(t *testing.T) {
+	for _, size := range []int{1 << 16, 1<<16 + 12} {
+		for _, r := range []TimeRequest{{Sparse: true}, {Cold: true, Copies: 4}} {
+			for _, refill := range []bool{false, true} {
+				w := startTimer(t, Options{})
+				loadVaried(t, w, finds, size, variants(3, size), Out)
+				r.Calls, r.Samples, r.Clock, r.Dims, r.Refill = 1, 24, CPU, []int64{int64(size / 4)}, refill
+				most := float32(0)
+				for range 3 {
+					got, err := w.Time(t.Context(), r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, e := range got.Evidence {
+						most = max(most, asFloats(e.Wrote[1])[0])
+					}
+				}
+				if refill && most > 0 || !refill && most < float32(size/4/2) {
+					t.Errorf("%d bytes, %+v: a call found %g elements", size, r, most)
+				}
+			}
+		}
+	}
+}
+
 // samples counts how often eight elements of its input, far apart, are those of a call before: of the last one, and of any. Contents as they stand
 // in the pool do not count.
 const samples = `
@@ -739,6 +780,28 @@ func TestDoubt(t *testing.T) {
 		{"a wall that stands", func(u *usage, r *reply, t *TimeRequest) {
 			t.Clock, t.Threads, r.Spent, r.Timed, r.Seconds[0], u.process = Wall, 2, 0.001, 0.001, 0.0001, 200*ms
 		}, "more than the 2 threads"},
+		{"two threads of two", func(u *usage, r *reply, t *TimeRequest) {
+			t.Clock, t.Threads, r.Spent = Wall, 2, 0.12
+			u.process, u.least, u.threads[2], u.threads[9], u.ours = 196*ms, 196*ms, 95*ms, ms, []int{9}
+		}, ""},
+		{"a thread of two, another one in each call", func(u *usage, r *reply, t *TimeRequest) {
+			t.Clock, t.Threads, r.Spent = Wall, 2, 0.12
+			u.process, u.least, u.threads[9], u.ours = 196*ms, 196*ms, ms, []int{9}
+		}, ""},
+		{"four threads of two", func(u *usage, r *reply, t *TimeRequest) {
+			t.Clock, t.Threads, r.Spent = Wall, 2, 0.12
+			u.process, u.least, u.threads[9], u.ours = 161*ms, 161*ms, ms, []int{9}
+			u.threads[2], u.threads[3], u.threads[4] = 20*ms, 20*ms, 20*ms
+		}, "uses 4 threads, the file says 2: say threads: 4"},
+		{"two threads for which the caller waits", func(u *usage, r *reply, t *TimeRequest) {
+			t.Clock, t.Threads, r.Spent = Wall, 2, 0.12
+			u.process, u.least, u.threads[9], u.ours = 146*ms, 146*ms, ms, []int{9}
+			u.threads[1], u.threads[2], u.threads[3] = 25*ms, 60*ms, 60*ms
+		}, ""},
+		{"a third thread of two that has ended", func(u *usage, r *reply, t *TimeRequest) {
+			t.Clock, t.Threads, r.Spent = Wall, 2, 0.12
+			u.process, u.least, u.threads[2], u.threads[9], u.ours = 196*ms, 196*ms, 60*ms, ms, []int{9}
+		}, "uses 3 threads, the file says 2"},
 		{"waits in every call", func(u *usage, r *reply, _ *TimeRequest) { r.Calls, r.Waits, r.Wall = 10, 10, 0.103 }, "waits in its calls"},
 		{"waits that only tune sees", func(u *usage, r *reply, _ *TimeRequest) { r.Calls, u.waits, r.Wall = 10, 18, 0.103 }, "waits: 10, calls: 10"},
 		{"one long wait in many calls", func(u *usage, r *reply, _ *TimeRequest) { r.Calls, r.Waits, r.Wall = 1000, 1, 0.11 }, "waits in its calls"},

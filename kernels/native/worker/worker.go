@@ -68,6 +68,7 @@ type instance struct {
 	all       accepted // its timings since the candidate was loaded
 	missed    int      // consecutive polls that did not find the thread
 	halted    int      // consecutive polls that found it stopped
+	resting   bool     // whether tune has stopped it; see Options.Halt
 	memory    *memory  // that it has mapped
 	current   bool     // whether it has mapped that since it loaded the candidate
 	pool      *Pool    // that it has mapped
@@ -324,7 +325,23 @@ func (w *Worker) load(ctx context.Context, so string) (sharing bool, err error) 
 		return false, kernels.Reject(space.CompileFailed, "cannot be loaded: %s", r.Refused)
 	}
 	w.loaded = true
+	w.halt()
 	return r.Sharing, nil
+}
+
+// halt stops the process until something is asked of it, where the options say so.
+func (w *Worker) halt() {
+	if n := w.running; w.options.Halt && n != nil && n.candidate {
+		n.resting = unix.Kill(n.pid, unix.SIGSTOP) == nil
+	}
+}
+
+// resume continues a process that halt has stopped.
+func (n *instance) resume() {
+	if n.resting {
+		_ = unix.Kill(n.pid, unix.SIGCONT)
+		n.resting = false
+	}
 }
 
 // begin asks a process to load the object, and returns when the process is about to run its code. Where that fails in a process
@@ -423,6 +440,7 @@ func (w *Worker) callOver(ctx context.Context, pattern []byte, dims []int64, cpu
 	if !w.loaded {
 		return errNothingLoaded
 	}
+	defer w.halt()
 	// A process that has mapped the buffers sees the inputs of a later Map without being told, and saves the time of a request.
 	if n := w.running; !n.current || n.memory != w.memory {
 		if err := w.share(ctx); err != nil {
@@ -454,6 +472,7 @@ func (w *Worker) ask(ctx context.Context, q request, file *os.File, wall, cpu ti
 	}
 	n := w.running
 	n.rest.end(n.cpuTime(), time.Now())
+	n.resume()
 	n.seq++
 	q.Seq = n.seq
 	text, err := json.Marshal(q)

@@ -17,6 +17,8 @@ typedef __UINT32_TYPE__ half __attribute__((aligned(1), may_alias));
    size > 0: copy so many bytes. size < 0: read so many bytes at to, a line at a time. size = 0: change the two halves of
    the eight bytes at to by the bits of from, but not one that holds what it held before any call: nobody writes it. */
 #define IMMEDIATE ((i64)1 << 40)
+/* size of FILL: write the eight bytes of from itself over so many bytes at to, past the caches. */
+#define FILL ((i64)1 << 41)
 struct operation { u8 *to; const u8 *from; i64 size; };
 /* The operations up to end come before one call on the buffers of set. */
 struct step { void *const *set; i64 end; };
@@ -64,6 +66,20 @@ static inline i64 waits(void)
 	return usage[16];
 }
 
+static inline void fill(u8 *to, u64 value, i64 n)
+{
+	for (; n > 0; n -= 8, to += 8) {
+#if defined(__x86_64__)
+		__asm__ volatile("movnti %1, %0" : "=m"(*(word *)to) : "r"(value));
+#else
+		*(word *)to = value;
+#endif
+	}
+#if defined(__x86_64__)
+	__asm__ volatile("sfence" ::: "memory");
+#endif
+}
+
 static inline void perform(const struct operation *o, const struct operation *end)
 {
 	for (; o < end; o++) {
@@ -84,6 +100,8 @@ static inline void perform(const struct operation *o, const struct operation *en
 			u64 value = (u64)from;
 			for (n &= IMMEDIATE - 1; n > 0; n--, value >>= 8)
 				*to++ = (u8)value;
+		} else if (n & FILL && n > 0) {
+			fill(to, (u64)from, n & (FILL - 1));
 		} else if (n == 8) {
 			*(word *)to = *(const word *)from;
 		} else if (n == 4) {
