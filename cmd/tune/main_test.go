@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		os.Setenv("XDG_DATA_HOME", tests.data)
-		sharedCache = filepath.Join(tests.data, "cache")
+		sharedCache = cacheOfTests(tests.data)
 	}
 	os.Setenv("GORACE", gorace)
 	testscript.Main(tests, disguises)
@@ -67,6 +67,15 @@ const careful = "TEST_CAREFUL"
 
 // sharedCache is the cache of the scripts and of the guide, so that what all of them need is compiled and measured once.
 var sharedCache string
+
+// cacheOfTests returns a folder for sharedCache that stays, so that what has not changed since the last tests is not compiled again. It is no
+// folder of the user's tune, which has more than scripts expect, such as libraries to compare with. Without a home it is one in dir.
+func cacheOfTests(dir string) string {
+	if user, err := os.UserCacheDir(); err == nil && os.MkdirAll(filepath.Join(user, "tune-tests"), 0o700) == nil {
+		return filepath.Join(user, "tune-tests")
+	}
+	return filepath.Join(dir, "cache")
+}
 
 // tidied runs the tests with a folder for data of their own, so that no run enters itself in the index of the user.
 type tidied struct {
