@@ -73,6 +73,8 @@ func TestExportUnknown(t *testing.T) {
 	if !bytes.Contains(text, cost) {
 		t.Fatalf("the schedule has no %s:\n%s", cost, text)
 	}
+	replaced := func(text []byte, old, by string) []byte { return bytes.Replace(text, []byte(old), []byte(by), 1) }
+	cheaper := replaced(text, `"cost": 6`, `"cost": 5`)
 	for _, c := range []struct {
 		name string
 		file string
@@ -80,9 +82,11 @@ func TestExportUnknown(t *testing.T) {
 		want string
 	}{
 		{"program", "best.program.json", []byte("3\n"), "best.program.json"},
-		{"schedule", ScheduleName, bytes.Replace(text, cost, []byte(`"cost": 5`), 1), "which is not one of the best of the run"},
-		{"seed", ScheduleName, bytes.Replace(text, []byte(`"seed": 0`), []byte(`"seed": 8`), 1), "field seed is"},
-		{"version", ScheduleName, bytes.Replace(text, []byte(`"kernel_version": "1"`), []byte(`"kernel_version": "2"`), 1), `fields unit and kernel_version are "cycles" and "2", and run.json of the run says`},
+		{"cost", ScheduleName, cheaper, "field ratio is 1.5, and the costs give 1.8: it was edited"},
+		{"cost and ratio", ScheduleName, replaced(cheaper, `"ratio": 1.5`, `"ratio": 1.8`), "field cost is 5, and the least cost in journal.jsonl is 6"},
+		{"the baseline's cost", ScheduleName, replaced(replaced(replaced(text, `"cost": 6`, `"cost": 9`), `"ratio": 1.5`, `"ratio": 1`), `"faster"`, `"no gain"`), "which is not one of the best of the run"},
+		{"seed", ScheduleName, replaced(text, `"seed": 0`, `"seed": 8`), "field seed is"},
+		{"version", ScheduleName, replaced(text, `"kernel_version": "1"`, `"kernel_version": "2"`), `fields unit and kernel_version are "cycles" and "2", and run.json of the run says`},
 		{"no schedule", ScheduleName, nil, ScheduleName + " is missing"},
 	} {
 		path := filepath.Join(dir, c.file)
