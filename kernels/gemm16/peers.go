@@ -23,7 +23,11 @@ func (g *Spec) ofDNNL(host *native.Host) peers.Offer {
 		A: peers.ElemBF16, W: peers.ElemBF16, C: peers.ElemF32, Transposed: g.nt, Packed: g.weights == asPacked,
 		RoundA: g.inputs == asF32, RoundW: g.weights == asF32,
 	}
-	offer := peers.OfMatmul(func(l peers.Library) (kernels.Candidate, error) {
+	unfit := product.Unfit(g.machine.ISAs)
+	if g.Type != BFloat16 {
+		unfit = "has no products of half precision for processors: compare gemm-bf16 with it"
+	}
+	return peers.OfMatmul(unfit, func(l peers.Library) (kernels.Candidate, error) {
 		family := peerSpec{g}
 		source := l.Matmul(product, g.threads)
 		if product.Packed {
@@ -35,13 +39,6 @@ func (g *Spec) ofDNNL(host *native.Host) peers.Offer {
 		}
 		return wrap(source), nil
 	})
-	if unfit := product.Unfit(g.machine.ISAs); unfit != "" {
-		offer.Unfit = unfit
-	}
-	if g.Type != BFloat16 {
-		offer.Unfit = "has no products of half precision for processors: compare gemm-bf16 with it"
-	}
-	return offer
 }
 
 func (g *Spec) ofGGML(host *native.Host) peers.Offer {

@@ -46,17 +46,13 @@ func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 // peers returns the product of oneDNN. It quantises as the kernel does, and its weights are packed ahead where the kernel's are.
 func (g *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) {
 	q := peers.Quantised{Packed: g.weights == weightsPacked, Floats: g.weights == weightsF32, Relu: g.relu}
-	offer := peers.OfMatmul(func(l peers.Library) (kernels.Candidate, error) {
+	return peers.Select(names, []peers.Offer{peers.OfMatmul(q.Unfit(g.machine.ISAs), func(l peers.Library) (kernels.Candidate, error) {
 		plain, source := g.Presets()[0].Point, l.Quantised(q, g.threads) // whose weights are not packed
 		if q.Packed {
 			return peers.Packed(p.Host(), g, plain, 1, l.QuantisedPacker(p.Host(), q), source)
 		}
 		return p.Wrap(source, plain), nil
-	})
-	if unfit := q.Unfit(g.machine.ISAs); unfit != "" {
-		offer.Unfit = unfit
-	}
-	return peers.Select(names, []peers.Offer{offer})
+	})})
 }
 
 // Fields returns the fields of a shape.

@@ -89,13 +89,13 @@ const (
 	installGGML = "tune peers fetch"
 )
 
-// OfMatmul offers the matmul primitive of oneDNN; make returns its candidate.
-func OfMatmul(make func(Library) (kernels.Candidate, error)) Offer {
-	o := Offer{Name: nameDNNL, Install: Library{Name: nameDNNL}.library().install()}
+// OfMatmul offers the matmul primitive of oneDNN; unfit is that of the offer, and make returns its candidate.
+func OfMatmul(unfit string, make func(Library) (kernels.Candidate, error)) Offer {
+	o := Offer{Name: nameDNNL, Install: Library{Name: nameDNNL}.library().install(), Unfit: unfit}
 	found := Find()
 	at := slices.IndexFunc(found, func(f Library) bool { return f.Name == nameDNNL })
 	switch {
-	case at < 0:
+	case at < 0 || unfit != "":
 	case !found[at].HasMatmul():
 		o.Unfit = "is " + found[at].Path + ", which is not of version 2: install that (" + o.Install + ")"
 	default:
