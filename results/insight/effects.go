@@ -38,15 +38,10 @@ func (t *Table) Effects() []Effect {
 		}
 	}
 	slices.SortFunc(rows, func(a, b *Row) int { return cmp.Compare(a.Cost, b.Cost) })
+	costs := t.costsByValue(rows)
 	for k, p := range t.Parameters {
-		costs := make([][]float64, len(p.Values))
-		for _, r := range rows {
-			if c := r.Choice(k); c >= 0 {
-				costs[c] = append(costs[c], r.Cost)
-			}
-		}
 		effect := Effect{Parameter: p.Name}
-		for c, list := range costs {
+		for c, list := range costs[k] {
 			if len(list) > 0 {
 				effect.Values = append(effect.Values, ValueEffect{
 					Value: p.Values[c], Count: len(list), Best: list[0], order: c,
@@ -62,6 +57,34 @@ func (t *Table) Effects() []Effect {
 	}
 	slices.SortStableFunc(out, func(a, b Effect) int { return cmp.Compare(b.matters(), a.matters()) })
 	return out
+}
+
+// costsByValue returns, of each parameter and value, the costs of the rows that have it, in their order.
+func (t *Table) costsByValue(rows []*Row) [][][]float64 {
+	counts, lists := make([][]int, len(t.Parameters)), make([][][]float64, len(t.Parameters))
+	for k, p := range t.Parameters {
+		counts[k], lists[k] = make([]int, len(p.Values)), make([][]float64, len(p.Values))
+	}
+	for _, r := range rows {
+		for k, c := range r.Choices {
+			if c >= 0 {
+				counts[k][c]++
+			}
+		}
+	}
+	for k, of := range counts {
+		for c, n := range of {
+			lists[k][c] = make([]float64, 0, n)
+		}
+	}
+	for _, r := range rows {
+		for k, c := range r.Choices {
+			if c >= 0 {
+				lists[k][c] = append(lists[k][c], r.Cost)
+			}
+		}
+	}
+	return lists
 }
 
 // matters is the distance of the middle value from the best one.

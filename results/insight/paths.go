@@ -1,6 +1,8 @@
 package insight
 
 import (
+	"slices"
+
 	"tune/internal/linear"
 	"tune/space"
 )
@@ -105,31 +107,27 @@ func newLayer(d space.Layer, size int) layer {
 }
 
 // sums are what the passes over the paths need of some products: for each parameter and each span the sum of the factors over the
-// values of the span, and over those of its parts.
+// values of the span, and the factors themselves.
 type sums struct {
-	width int           // how many products there are
-	spans [][]float64   // of each parameter, one span after the other
-	parts [][][]float64 // of each parameter and span, one part after the other
-	// rows are rows of factors, of each parameter and span, whose outer products add up to the same as those of all its values.
-	rows [][][]float64
+	width   int         // how many products there are
+	spans   [][]float64 // of each parameter, one span after the other
+	factors [][]factors // of each parameter and span
 }
 
-// add adds the sums of the next parameter, given the factors of all products for the ordinal -1, then for 0, and so on.
-func (s *sums) add(l *layer, factors []float64) {
-	all, parts, rows := make([]float64, len(l.spans)*s.width), make([][]float64, len(l.spans)), make([][]float64, len(l.spans))
+func newSums(width, parameters int) *sums {
+	return &sums{width: width, spans: make([][]float64, parameters), factors: make([][]factors, parameters)}
+}
+
+// set sets the sums of parameter k, given the factors of all products for the ordinal -1, then for 0, and so on.
+func (s *sums) set(k int, l *layer, rows []float64) {
+	s.spans[k], s.factors[k] = make([]float64, len(l.spans)*s.width), make([]factors, len(l.spans))
 	for i, sp := range l.spans {
-		total := row(all, int32(i), s.width)
-		parts[i] = make([]float64, len(sp.parts)*s.width)
-		for j, part := range sp.parts {
-			of := row(parts[i], int32(j), s.width)
-			for o := part.lo; o < part.lo+part.n; o++ {
-				addTo(of, row(factors, int32(o+1), s.width))
-			}
-			addTo(total, of)
+		of := rows[(sp.lo+1)*s.width : (sp.lo+sp.n+1)*s.width]
+		for o := range sp.n {
+			addTo(row(s.spans[k], int32(i), s.width), row(of, int32(o), s.width))
 		}
-		rows[i] = compact(factors[(sp.lo+1)*s.width:(sp.lo+sp.n+1)*s.width], s.width)
+		s.factors[k][i] = newFactors(sp, of, s.width)
 	}
-	s.spans, s.parts, s.rows = append(s.spans, all), append(s.parts, parts), append(s.rows, rows)
 }
 
 // backward returns, for each layer and node, the mean of each product over the parameters from the layer on. The last layer is that
@@ -154,7 +152,7 @@ func (f *sum) forward(k int, from, to []float64) []float64 {
 	l := &f.layers[k]
 	for i := range l.edges {
 		e := &l.edges[i]
-		if of := row(from, e.from, f.width); of[0] > 0 {
+		if of := row(from, e.from, f.width); reached(of) {
 			addProduct(row(to, e.to, f.width), e.p, row(f.spans[k], e.span, f.width), of)
 		}
 	}
@@ -177,21 +175,27 @@ func (f *sum) collect(k int, from, after []float64, b *bins) {
 	for i := range l.edges {
 		e := &l.edges[i]
 		of := row(from, e.from, f.width)
-		if of[0] == 0 {
+		if !reached(of) {
 			continue
 		}
 		clear(b.product)
 		addProduct(b.product, e.p, of, row(after, e.to, f.width))
+		factors := &f.factors[k][e.span]
+		b.dots = b.dots[:0]
+		for r := range len(factors.basis) / f.width {
+			b.dots = append(b.dots, linear.Dot(b.product[1:], row(factors.basis, int32(r), f.width)[1:]))
+		}
 		for j, part := range l.spans[e.span].parts {
 			if part.bin >= 0 {
-				factors := row(f.parts[k][e.span], int32(j), f.width)
-				b.groups[part.bin].add(group{b.product[0] * factors[0], linear.Dot(b.product[1:], factors[1:])})
+				b.groups[part.bin].add(group{b.product[0] * float64(part.n), linear.Dot(factors.parts[j], b.dots)})
 			}
 		}
 	}
-	for i := range b.groups {
-		b.groups[i].sum -= f.mean * b.groups[i].mass
-	}
+}
+
+// reached reports whether there are paths to a node, given the sums over them.
+func reached(sums []float64) bool {
+	return slices.ContainsFunc(sums, func(v float64) bool { return v != 0 })
 }
 
 func row(of []float64, node int32, width int) []float64 {
@@ -225,6 +229,14 @@ func addProduct(to []float64, p float64, a, b []float64) {
 	a, b = a[:len(to)], b[:len(to)]
 	for i := range to {
 		to[i] += p * a[i] * b[i]
+	}
+}
+
+// addFour adds four vectors, each times a number.
+func addFour(to []float64, by [4]float64, a, b, c, d []float64) {
+	a, b, c, d = a[:len(to)], b[:len(to)], c[:len(to)], d[:len(to)]
+	for i := range to {
+		to[i] += by[0]*a[i] + by[1]*b[i] + (by[2]*c[i] + by[3]*d[i])
 	}
 }
 

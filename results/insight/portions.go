@@ -96,7 +96,7 @@ func (c column) with(o column) column {
 
 // remove takes from the costs what a parameter explains of them, where it is active.
 func (s *sample) remove(c column) {
-	s.group(c.bins, func(i int) int { return int(c.at[i]) })
+	s.group(c)
 	var all group
 	for _, g := range s.cells {
 		all.add(g)

@@ -72,22 +72,25 @@ func (p *paths) held() (n int) {
 	return n
 }
 
-// work is about how many additions and multiplications the passes take with so many products.
+// work is about how many additions and multiplications the passes take with so many products. Of more than leastRows values, about as many
+// vectors are a basis.
 func (p *paths) work(products int) float64 {
 	square, linear, after := 0.0, 0.0, 0.0
 	for k := len(p.layers) - 1; k >= 0; k-- {
 		l := &p.layers[k]
-		linear += float64(l.bins) * after
-		for i := range l.edges {
-			after += 2 + float64(len(l.spans[l.edges[i].span].parts))
-		}
-		square += float64(len(l.edges))
+		vectors := 0
 		for _, s := range l.spans {
+			vectors += min(len(s.parts), leastRows)
 			square += float64(min(s.n, leastRows))
 			if s.n >= leastRows {
-				linear += leastRows * float64(s.n) // of compact
+				linear += leastRows * float64(s.n) // of basisOf
 			}
 		}
+		linear += float64(min(l.bins, vectors)) * after
+		for i := range l.edges {
+			after += 2 + float64(min(len(l.spans[l.edges[i].span].parts), leastRows))
+		}
+		square += float64(len(l.edges))
 	}
 	width := float64(products)
 	return width*(width+tile)/2*square + width*linear
@@ -151,18 +154,29 @@ func newSum(p *paths, m Separable, kept []int) *sum {
 	for _, c := range kept {
 		f.weights = append(f.weights, of[c])
 	}
-	f.sums = &sums{width: len(f.weights)}
-	for k := range p.layers {
-		all := p.factorsOf(m, k, len(of))
-		factors := make([]float64, 0, p.layers[k].sizes*f.width)
-		for o := range p.layers[k].sizes {
-			factors = append(factors, ones(first)...)
-			factors[o*f.width+1+k] = m.Alone(k, o-1)
-			for _, c := range kept {
-				factors = append(factors, all[o*len(of)+c])
+	f.sums = newSums(len(f.weights), len(p.layers))
+	inTwo(len(p.layers), func() func(int) {
+		return func(k int) {
+			all := p.factorsOf(m, k, len(of))
+			rows := make([]float64, 0, p.layers[k].sizes*f.width)
+			for o := range p.layers[k].sizes {
+				rows = append(rows, ones(first)...)
+				rows[o*f.width+1+k] = m.Alone(k, o-1)
+				for _, c := range kept {
+					rows = append(rows, all[o*len(of)+c])
+				}
 			}
+			f.set(k, &p.layers[k], rows)
 		}
-		f.add(&p.layers[k], factors)
+	})
+	return f
+}
+
+// counts returns the sum of product 0 alone, which is 1: sums over paths are their probabilities.
+func (p *paths) counts() *sum {
+	f := &sum{paths: p, sums: newSums(1, len(p.layers)), weights: ones(1)}
+	for k := range p.layers {
+		f.set(k, &p.layers[k], ones(p.layers[k].sizes))
 	}
 	return f
 }

@@ -120,12 +120,18 @@ func analyse(columns []column, y []float64, covers bool) Shares {
 	if !(total > 0) {
 		return out
 	}
-	for k, a := range columns {
-		out.Single = append(out.Single, Share{[]string{a.name}, min(s.alone(a)/total, 1)})
-		for _, b := range columns[:k] {
-			out.Pairs = append(out.Pairs, Share{[]string{b.name, a.name}, min(s.together(b, a)/total, 1)})
+	out.Single, out.Pairs = make([]Share, len(columns)), make([]Share, len(columns)*(len(columns)-1)/2)
+	inTwo(len(columns), func() func(int) {
+		s := sample{y: s.y, covers: covers}
+		return func(k int) {
+			a := columns[k]
+			out.Single[k] = Share{[]string{a.name}, min(s.alone(a)/total, 1)}
+			pairs := out.Pairs[k*(k-1)/2:]
+			for i, b := range columns[:k] {
+				pairs[i] = Share{[]string{b.name, a.name}, min(s.together(b, a)/total, 1)}
+			}
 		}
-	}
+	})
 	out.order()
 	return out
 }
@@ -147,11 +153,13 @@ func centred(y []float64, covers bool) (s sample, total float64) {
 	return s, total
 }
 
-// group puts the points into groups, and returns the sum of the squares of their costs. Points for which at is negative are left out.
-func (s *sample) group(n int, at func(i int) int) (squares float64) {
-	s.cells = zeros(s.cells, n)
+// group puts the points into the groups of a column, and returns the sum of the squares of their costs. Points where the parameter is
+// inactive are left out.
+func (s *sample) group(c column) (squares float64) {
+	s.cells = zeros(s.cells, c.bins)
+	at := c.at[:len(s.y)]
 	for i, v := range s.y {
-		if k := at(i); k >= 0 {
+		if k := at[i]; k >= 0 {
 			s.cells[k].add(group{1, v})
 			squares += v * v
 		}
@@ -161,18 +169,21 @@ func (s *sample) group(n int, at func(i int) int) (squares float64) {
 
 // alone returns the sum of squares between the values of a parameter, where it is active.
 func (s *sample) alone(a column) float64 {
-	squares := s.group(a.bins, func(i int) int { return int(a.at[i]) })
+	squares := s.group(a)
 	return max(s.between(s.cells, squares), 0)
 }
 
 // together returns that between the combinations of the values of two parameters beyond those of each, where both are active.
 func (s *sample) together(a, b column) float64 {
-	squares := s.group(a.bins*b.bins, func(i int) int {
-		if a.at[i] < 0 || b.at[i] < 0 {
-			return -1
+	squares := 0.0
+	s.cells = zeros(s.cells, a.bins*b.bins)
+	first, second, n := a.at[:len(s.y)], b.at[:len(s.y)], int32(b.bins)
+	for i, v := range s.y {
+		if x, y := first[i], second[i]; x >= 0 && y >= 0 {
+			s.cells[x*n+y].add(group{1, v})
+			squares += v * v
 		}
-		return int(a.at[i])*b.bins + int(b.at[i])
-	})
+	}
 	of, with := margins(s.cells, a.bins, b.bins)
 	return max(s.between(s.cells, squares)-s.between(of, squares)-s.between(with, squares), 0)
 }

@@ -2,10 +2,13 @@ package insight
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
+	"tune/internal/guard"
 	"tune/results"
 	"tune/space"
 )
@@ -79,15 +82,62 @@ func (t *Table) Key(r *Row) string {
 // Collect reads a history into a table of at most the given number of rows; 0 means as many as Look uses.
 func Collect(h results.History, most int) (*Table, error) {
 	c := NewCollector(most)
-	for r, err := range results.Only(h, c.Keeps) {
+	for entries, err := range ahead(results.Only(h, c.Keeps)) {
+		for i := range entries {
+			c.Add(&entries[i])
+		}
 		if err != nil {
 			return c.Table(), err // what comes before the damage
 		}
-		for i := range r.Entries {
-			c.Add(&r.Entries[i])
-		}
 	}
 	return c.Table(), nil
+}
+
+// ahead reads rounds in a goroutine of its own, while the caller uses the outcomes of those before. An error is the last that it yields.
+func ahead(rounds iter.Seq2[space.Round, error]) iter.Seq2[[]space.Entry, error] {
+	const (
+		together = 512 // outcomes
+		most     = 8   // times as many that wait
+	)
+	return func(yield func([]space.Entry, error) bool) {
+		read, done := make(chan []space.Entry, most), make(chan struct{})
+		var failed error
+		go func() {
+			defer close(read)
+			failed = guard.Call(func() error {
+				var held []space.Entry
+				give := func() bool {
+					select {
+					case read <- held:
+						held = nil
+						return true
+					case <-done:
+						return false
+					}
+				}
+				for r, err := range rounds {
+					if held = append(held, r.Entries...); err != nil {
+						give()
+						return err
+					}
+					if len(held) >= together && !give() {
+						return nil
+					}
+				}
+				give()
+				return nil
+			})
+		}()
+		defer close(done)
+		for entries := range read {
+			if !yield(entries, nil) {
+				return
+			}
+		}
+		if failed != nil {
+			yield(nil, failed)
+		}
+	}
 }
 
 // Collector makes a table of outcomes, one after the other. The table depends on their order only in the order of its parameters.
@@ -98,6 +148,7 @@ type Collector struct {
 	index   map[string]int     // of each parameter
 	values  []map[string]int32 // the index of each of its values
 	choices []int32            // of the row that is made
+	mu      sync.Mutex         // guards what Keeps reads: the stride of the table, and best
 	best    *Row               // of all outcomes; nil before a right one
 	// Most keys are much like the one before.
 	places []int   // the parameters of the names in that
@@ -109,8 +160,15 @@ func NewCollector(most int) *Collector {
 	return &Collector{table: Table{Stride: 1}, most: cmp.Or(most, mostRows), index: map[string]int{}}
 }
 
-// Keeps reports whether an outcome becomes a row. Of any other, Add reads neither the key nor the metrics.
-func (c *Collector) Keeps(e *space.Entry) bool { return c.drawn(e.Number) || c.leads(e) }
+// Keeps reports whether an outcome may become a row. Of any other, Add reads neither the key nor the metrics. It may be called while
+// another goroutine adds outcomes that come earlier.
+func (c *Collector) Keeps(e *space.Entry) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keeps(e)
+}
+
+func (c *Collector) keeps(e *space.Entry) bool { return c.drawn(e.Number) || c.leads(e) }
 
 // drawn reports whether the outcome with a number is one of those that become rows however good they are.
 func (c *Collector) drawn(number int) bool { return number%c.table.Stride == 0 }
@@ -135,7 +193,7 @@ func (c *Collector) Add(e *space.Entry) {
 	if e.Outcome.Status != space.OK {
 		t.count(e)
 	}
-	if !c.Keeps(e) {
+	if !c.keeps(e) {
 		return
 	}
 	row := Row{
@@ -145,14 +203,18 @@ func (c *Collector) Add(e *space.Entry) {
 	if c.leads(e) {
 		best := row
 		best.Choices = slices.Clone(row.Choices)
+		c.mu.Lock()
 		c.best = &best
+		c.mu.Unlock()
 	}
 	if !c.drawn(e.Number) {
 		return
 	}
 	c.rows.add(&row)
 	if c.rows.len > c.most {
+		c.mu.Lock()
 		t.Stride *= 2
+		c.mu.Unlock()
 		all := c.rows
 		c.rows = packed{}
 		for r := range all.all() {

@@ -2,6 +2,7 @@ package insight
 
 import (
 	"math"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,8 +26,11 @@ func (f *sum) variances() *variances {
 	f.mean = linear.Dot(f.weights[1:], after[0][1:])
 	before := f.weights
 	alone := f.newBins()
+	counts := f.counts()
+	countsAfter, countsBefore := counts.backward(), counts.weights
 	for k := range f.layers {
 		f.collect(k, before, after[k+1], alone)
+		f.centre(alone.groups)
 		v.single = append(v.single, squaresBetween(alone.groups))
 		var used []int
 		for bin, g := range alone.groups {
@@ -35,31 +39,129 @@ func (f *sum) variances() *variances {
 			}
 		}
 		v.varied = append(v.varied, len(used) > 1)
-		v.pairs = append(v.pairs, f.pairs(k, used, before, after))
-		before = f.forward(k, before, nil)
+		cells := f.cells(k, used, before, after)
+		for j, of := range counts.cells(k, used, countsBefore, countsAfter) {
+			for i, g := range of {
+				cells[j][i].mass = g.mass // exact: 0 where there is no path
+			}
+		}
+		v.pairs = append(v.pairs, f.together(k, len(used), cells))
+		before, countsBefore = f.forward(k, before, nil), counts.forward(k, countsBefore, nil)
 	}
 	v.total = f.squares() - f.mean*f.mean
 	return v
 }
 
-// pairs returns what parameter k and each later one vary together, given the bins of the former.
-func (f *sum) pairs(k int, used []int, before []float64, after [][]float64) (out []float64) {
-	later := f.layers[k+1:]
-	cells := make([][]group, len(later)) // those of each bin of k, one after the other
-	for j := range later {
-		cells[j] = make([]group, len(used)*later[j].bins)
+// centre takes the mean over all paths from the sums of groups.
+func (f *sum) centre(groups []group) {
+	for i := range groups {
+		if groups[i].mass == 0 {
+			groups[i].sum = 0
+		}
+		groups[i].sum -= f.mean * groups[i].mass
 	}
-	if len(later) > 0 {
-		inTwo(len(used), func() func(i int) {
-			p := &pass{row: f.newBins()}
-			return func(i int) {
-				p.clamped(f, k, used[i], before, after, func(j int, of []group) { copy(cells[j][i*len(of):], of) })
+}
+
+// together returns what parameter k and each later one vary together, given their cells.
+func (f *sum) together(k, used int, cells [][]group) (out []float64) {
+	for j, of := range cells {
+		f.centre(of)
+		first, second := margins(of, used, f.layers[k+1+j].bins)
+		out = append(out, squaresBetween(of)-squaresBetween(first)-squaresBetween(second))
+	}
+	return out
+}
+
+// start is a way through the layer of a parameter: factors in place of those of its values.
+type start struct {
+	spans [][]float64 // of each span; nil where the way does not use the span
+	bins  []float64   // the weights with which such ways add up to the paths through each bin
+}
+
+// starts returns ways that add up to the paths through the used bins of parameter k: the vectors of the bases of its spans, or the bins
+// themselves where these are not more.
+func (f *sum) starts(k int, used []int) (out []start) {
+	place := make([]int, f.layers[k].bins)
+	for i := range place {
+		place[i] = -1
+	}
+	for i, bin := range used {
+		place[bin] = i
+	}
+	placeOf := func(p part) int {
+		if p.bin < 0 {
+			return -1
+		}
+		return place[p.bin]
+	}
+	spans, vectors := f.layers[k].spans, 0
+	for s := range spans {
+		vectors += len(f.factors[k][s].basis) / f.width
+	}
+	if vectors < len(used) {
+		for s := range spans {
+			of := &f.factors[k][s]
+			for r := range len(of.basis) / f.width {
+				way := start{make([][]float64, len(spans)), make([]float64, len(used))}
+				way.spans[s] = row(of.basis, int32(r), f.width)
+				for j, part := range spans[s].parts {
+					if i := placeOf(part); i >= 0 {
+						way.bins[i] += of.parts[j][r]
+					}
+				}
+				out = append(out, way)
 			}
-		})
+		}
+		return out
 	}
+	for i := range used {
+		way := start{make([][]float64, len(spans)), make([]float64, len(used))}
+		way.bins[i] = 1
+		out = append(out, way)
+	}
+	for s := range spans {
+		for j, part := range spans[s].parts {
+			if i := placeOf(part); i >= 0 {
+				out[i].spans[s] = f.factors[k][s].part(j, f.width)
+			}
+		}
+	}
+	return out
+}
+
+// cells returns the groups of the pairs of a used bin of parameter k and a bin of each later one: those of each bin of k, one after
+// the other.
+func (f *sum) cells(k int, used []int, before []float64, after [][]float64) [][]group {
+	later := f.layers[k+1:]
+	if len(later) == 0 {
+		return nil
+	}
+	starts := f.starts(k, used)
+	found := make([][]group, len(later)) // those of each start, one after the other
 	for j := range later {
-		first, second := margins(cells[j], len(used), later[j].bins)
-		out = append(out, squaresBetween(cells[j])-squaresBetween(first)-squaresBetween(second))
+		found[j] = make([]group, len(starts)*later[j].bins)
+	}
+	inTwo(len(starts), func() func(i int) {
+		p := &pass{row: f.newBins()}
+		return func(i int) {
+			p.through(f, k, starts[i].spans, before, after, func(j int, of []group) { copy(found[j][i*len(of):], of) })
+		}
+	})
+	out := make([][]group, len(later))
+	for j := range later {
+		n := later[j].bins
+		out[j] = make([]group, len(used)*n)
+		for i := range starts {
+			for bin, w := range starts[i].bins {
+				if w == 0 {
+					continue
+				}
+				to := out[j][bin*n : (bin+1)*n]
+				for x, g := range found[j][i*n : (i+1)*n] {
+					to[x].add(group{w * g.mass, w * g.sum})
+				}
+			}
+		}
 	}
 	return out
 }
@@ -70,16 +172,14 @@ type pass struct {
 	row      *bins
 }
 
-// clamped calls a function with the groups of each parameter after parameter k, for the paths through a bin of the latter.
-func (p *pass) clamped(f *sum, k, bin int, before []float64, after [][]float64, found func(j int, of []group)) {
+// through calls a function with the groups of each parameter after parameter k, for the paths of a start.
+func (p *pass) through(f *sum, k int, spans [][]float64, before []float64, after [][]float64, found func(j int, of []group)) {
 	p.from = zeros(p.from, f.nodes(k+1)*f.width)
 	l := &f.layers[k]
 	for i := range l.edges {
 		e := &l.edges[i]
-		for j, part := range l.spans[e.span].parts {
-			if int(part.bin) == bin {
-				addProduct(row(p.from, e.to, f.width), e.p, row(f.parts[k][e.span], int32(j), f.width), row(before, e.from, f.width))
-			}
+		if factors := spans[e.span]; factors != nil {
+			addProduct(row(p.from, e.to, f.width), e.p, factors, row(before, e.from, f.width))
 		}
 	}
 	for j := k + 1; j < len(f.layers); j++ {
@@ -89,10 +189,11 @@ func (p *pass) clamped(f *sum, k, bin int, before []float64, after [][]float64, 
 	}
 }
 
-// bins are the groups of a parameter, and the memory for a product of all products.
+// bins are the groups of a parameter, and the memory for a product of all products and for its products with a basis.
 type bins struct {
 	groups  []group
 	product []float64
+	dots    []float64
 }
 
 func (f *sum) newBins() *bins { return &bins{product: make([]float64, f.width)} }
@@ -136,12 +237,7 @@ func (s *square) mean(f *sum, a, aEnd, b, bEnd int) float64 {
 		s.span = zeros(s.span, len(l.spans)*width)
 		for i := range l.spans {
 			of := s.span[i*width : (i+1)*width]
-			for r := range len(f.rows[k][i]) / f.width {
-				values := row(f.rows[k][i], int32(r), f.width)
-				for x, v := range values[a:aEnd] {
-					addScaled(of[x*(bEnd-b):(x+1)*(bEnd-b)], v, values[b:bEnd])
-				}
-			}
+			addOuter(of, f.factors[k][i].squares, f.width, a, aEnd, b, bEnd)
 		}
 		s.now = zeros(s.now, l.nodes*width)
 		for i := range l.edges {
@@ -157,6 +253,25 @@ func (s *square) mean(f *sum, a, aEnd, b, bEnd int) float64 {
 	return sum
 }
 
+// addOuter adds the outer product of columns a to aEnd and b to bEnd of each row.
+func addOuter(to, rows []float64, width, a, aEnd, b, bEnd int) {
+	n, r := bEnd-b, 0
+	for ; r+4 <= len(rows)/width; r += 4 {
+		one, two := row(rows, int32(r), width), row(rows, int32(r+1), width)
+		three, four := row(rows, int32(r+2), width), row(rows, int32(r+3), width)
+		for x := a; x < aEnd; x++ {
+			by := [4]float64{one[x], two[x], three[x], four[x]}
+			addFour(to[(x-a)*n:(x-a+1)*n], by, one[b:bEnd], two[b:bEnd], three[b:bEnd], four[b:bEnd])
+		}
+	}
+	for ; r < len(rows)/width; r++ {
+		values := row(rows, int32(r), width)
+		for x := a; x < aEnd; x++ {
+			addScaled(to[(x-a)*n:(x-a+1)*n], values[x], values[b:bEnd])
+		}
+	}
+}
+
 // zeros returns n zeros in the memory of a slice.
 func zeros[T float64 | group](v []T, n int) []T {
 	if cap(v) < n {
@@ -170,10 +285,11 @@ func zeros[T float64 | group](v []T, n int) []T {
 // inTwo calls a function for 0 to n-1 in two goroutines, each of which makes a function of its own.
 func inTwo(n int, maker func() func(i int)) {
 	var group errgroup.Group
-	for part := range 2 {
+	var next atomic.Int64
+	for range min(2, n) {
 		group.Go(func() error {
 			do := maker()
-			for i := part; i < n; i += 2 {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				do(i)
 			}
 			return nil

@@ -97,8 +97,14 @@ func Open(dir string, o Options) *Run {
 	if !lost && o.Again != nil && (r.Schedule == nil || len(r.Schedule.Reproduce) < 2) { // the last of these verifies
 		r.Again = o.Again(dir, about.Settings)
 	}
+	explained := aside(func() {
+		if o.Explain != nil && r.Schedule != nil {
+			o.Explain(dir, r)
+		}
+	})
 	counted := about.End.Trim(look)
 	table, err := insight.Collect(counted, mostRows)
+	explained()
 	r.Table = table
 	if err != nil && about.Err == nil {
 		r.damage("the journal cannot be read to its end: %v", err)
@@ -109,24 +115,28 @@ func Open(dir string, o Options) *Run {
 	if s := r.Schedule; s != nil && len(r.Damage) == 0 && table.Seen < s.Evaluations {
 		r.damage("the end of the journal is lost: it has %s, and %s was made after %s", plain.Count(table.Seen, "outcome"), results.ScheduleName, plain.Count(s.Evaluations, "evaluation"))
 	}
-	beside := r.beside(counted)
-	r.look(o, counted, func() (*space.Space, error) { return o.Space(dir) })
-	beside()
+	r.find(o, counted, func() (*space.Space, error) { return o.Space(dir) })
 	r.readFront(counted)
-	if o.Explain != nil && r.Schedule != nil {
-		o.Explain(dir, r)
-	}
 	return r
 }
 
-// beside finds the best outcomes and the effects of the parameters while the caller finds out what mattered, which takes longer. The
-// function that it returns waits for that. What panics here would end the process of a server, so that it panics where that waits.
-func (r *Run) beside(h results.History) (wait func()) {
+// find finds what mattered, and meanwhile the best outcomes and the effects of the parameters.
+func (r *Run) find(o Options, h results.History, in func() (*space.Space, error)) {
+	wait := aside(func() {
+		r.readTop(h)
+		r.effects = r.Table.Effects()
+	})
+	r.look(o, h, in)
+	wait()
+}
+
+// aside calls a function while the caller goes on. The function that it returns waits for that. What panics in a goroutine would end the
+// process of a server, so that it panics where that waits.
+func aside(do func()) (wait func()) {
 	done := make(chan error, 1)
 	go func() {
 		done <- guard.Call(func() error {
-			r.readTop(h)
-			r.effects = r.Table.Effects()
+			do()
 			return nil
 		})
 	}()
@@ -289,9 +299,7 @@ func Measurements(path string, o Options) (*Run, error) {
 	if r.Table, err = insight.Collect(h, mostRows); err != nil {
 		return nil, err
 	}
-	beside := r.beside(h)
-	r.look(o, h, func() (*space.Space, error) { return s, nil })
-	beside()
+	r.find(o, h, func() (*space.Space, error) { return s, nil })
 	return r, nil
 }
 
