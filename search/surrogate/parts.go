@@ -8,17 +8,17 @@ import "math"
 // Gaussian kernel is a product of one factor for each parameter.
 
 // The mixture is summed by the trapezoidal rule for the logarithm of v, whose error falls exponentially with the step: mixedCount values
-// of v from mixedLeast on, each e^mixedStep times the one before. The kernel is off by 3e-4 at most, and the error changes so smoothly with
+// of v from mixedLeast on, each twice the one before, so that each factor is the square of the next. The kernel is off by 3e-4 at most, and the error changes so smoothly with
 // the distance that little of it is left in a prediction: docs/design/insight.md has figures. Weights that are fitted for the least
 // error of the kernel do worse. Their error changes sign with the distance, and the weights of the observed points, which have both
 // signs, amplify that.
-const mixedCount, mixedLeast, mixedStep = 10, 0.01, 0.7
+const mixedCount, mixedLeast, mixedStep = 10, 0.011, math.Ln2
 
 // mixture returns the rates 1/2v of the Gaussian kernels, and their weights.
 func mixture() (rates, weights [mixedCount]float64) {
 	const shape = 2.5
 	for i := range mixedCount {
-		v := mixedLeast * math.Exp(mixedStep*float64(i))
+		v := math.Ldexp(mixedLeast, i)
 		rates[i] = 1 / (2 * v)
 		weights[i] = mixedStep * math.Pow(shape*v, shape) * math.Exp(-shape*v) / math.Gamma(shape)
 	}
@@ -65,9 +65,11 @@ func (m *Model) Factors(k, ordinal int, out []float64) {
 	first, end := m.enc.features(k)
 	x := m.at(k, ordinal)
 	for i, o := range m.process.x {
-		d := squared(x, o[first:end])
-		for q, s := range rates {
-			out[i*mixedCount+q] = math.Exp(-s * d)
+		products := out[i*mixedCount : (i+1)*mixedCount]
+		factor := math.Exp(-rates[mixedCount-1] * squared(x, o[first:end]))
+		for q := mixedCount - 1; q >= 0; q-- {
+			products[q] = factor
+			factor *= factor
 		}
 	}
 }
