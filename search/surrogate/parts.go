@@ -8,10 +8,10 @@ import "math"
 // Gaussian kernel is a product of one factor for each parameter.
 
 // The mixture is summed by the trapezoidal rule for the logarithm of v, whose error falls exponentially with the step: mixedCount values
-// of v from mixedLeast on, each twice the one before, so that each factor is the square of the next. The kernel is off by 3e-4 at most, and the error changes so smoothly with
-// the distance that little of it is left in a prediction: docs/design/insight.md has figures. Weights that are fitted for the least
-// error of the kernel do worse. Their error changes sign with the distance, and the weights of the observed points, which have both
-// signs, amplify that.
+// of v from mixedLeast on, each twice the one before, so that each factor is the square of the next. The kernel is off by 3e-4 at most, and
+// the error changes so smoothly with the distance that little of it is left in a prediction: docs/design/insight.md has figures. Weights
+// that are fitted for the least error of the kernel do worse. Their error changes sign with the distance, and the weights of the observed
+// points, which have both signs, amplify that.
 const mixedCount, mixedLeast, mixedStep = 10, 0.011, math.Ln2
 
 // mixture returns the rates 1/2v of the Gaussian kernels, and their weights.
