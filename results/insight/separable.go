@@ -23,8 +23,6 @@ type Separable interface {
 const (
 	// checked is at how many points the sum is compared with the model.
 	checked = 1 << 10
-	// negligible is how much the standard deviations of the products that are left out add up to at most, as a share of that of the model.
-	negligible = 1e-3
 	// mostMissing is the standard deviation of what the sum may leave of the model, in the same measure. In the spaces of the kernels that
 	// come with tune it leaves 3e-4 or less.
 	mostMissing = 1e-3
@@ -35,6 +33,10 @@ const (
 	// tile is how many products are multiplied with as many others in one pass.
 	tile = 32
 )
+
+// negligible is how much the standard deviations of the products that are left out add up to at most, as a share of that of the model: the
+// first, or the second where the first leaves too much. Most of the errors of so many products cancel.
+var negligible = [...]float64{5e-3, 1e-3}
 
 // sum is a weighted sum of products, less a constant. Product 0 is 1, with the weight 1, and stands for the constant.
 type sum struct {
@@ -137,13 +139,19 @@ func choose(p *paths, m Separable, points []space.Point, y []float64) (kept []in
 			}
 		})
 	}
-	kept = keep(products, negligible*deviation(y))
-	for i, product := range products {
-		for _, c := range kept {
-			rest[i] -= product[c]
+	for _, share := range negligible {
+		kept = keep(products, share*deviation(y))
+		left := slices.Clone(rest)
+		for i, product := range products {
+			for _, c := range kept {
+				left[i] -= product[c]
+			}
+		}
+		if deviation(left) <= mostMissing*deviation(y) {
+			return kept, true
 		}
 	}
-	return kept, deviation(rest) <= mostMissing*deviation(y)
+	return kept, false
 }
 
 // newSum makes the sum of some products of a model.
