@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"tune/results"
@@ -340,6 +341,9 @@ func TestCollect(t *testing.T) {
 		}
 		if i%3 == 0 {
 			key = "early=yes " + key
+		}
+		if i%5 == 0 {
+			key += fmt.Sprintf(` text="%d blanks and x=1" z=%s`, i%4, strings.Repeat("y", i%3))
 		}
 		entries = append(entries, space.Entry{Number: i, Key: key, Outcome: space.Outcome{Status: space.OK, Cost: float64(i)}})
 	}

@@ -231,16 +231,44 @@ func (c *Collector) choicesOf(key string) []int32 {
 	for range c.values {
 		c.choices = append(c.choices, -1)
 	}
-	place := 0
-	_ = space.SplitKey(key, func(name, value string) {
-		k := c.parameter(place, name)
+	place, rest := c.follow(key)
+	_ = space.SplitKey(rest, func(name, value string) {
+		c.choose(c.parameter(place, name), value)
 		place++
-		if at, values := c.last[k], c.table.Parameters[k].Values; at >= int32(len(values)) || values[at] != value {
-			c.last[k] = c.value(k, value)
-		}
-		c.choices[k] = c.last[k]
 	})
 	return c.choices
+}
+
+// follow makes the choices of a key as long as its parameters are those of the key before. It returns how many these are, and what is left
+// of the key. A value in quotes is left to others.
+func (c *Collector) follow(key string) (place int, rest string) {
+	rest = strings.TrimLeft(key, " ")
+	for ; place < len(c.places); place++ {
+		k := c.places[place]
+		name := c.table.Parameters[k].Name
+		if len(rest) <= len(name) || rest[len(name)] != '=' || rest[:len(name)] != name {
+			break
+		}
+		value := rest[len(name)+1:]
+		if value != "" && value[0] == '"' {
+			break
+		}
+		end := strings.IndexByte(value, ' ')
+		if end < 0 {
+			end = len(value)
+		}
+		c.choose(k, value[:end])
+		rest = strings.TrimLeft(value[end:], " ")
+	}
+	return place, rest
+}
+
+// choose sets the choice of a parameter.
+func (c *Collector) choose(k int, value string) {
+	if at, values := c.last[k], c.table.Parameters[k].Values; at >= int32(len(values)) || values[at] != value {
+		c.last[k] = c.value(k, value)
+	}
+	c.choices[k] = c.last[k]
 }
 
 // parameter returns the index of the parameter whose name is at a place of a key. A new one is added.
