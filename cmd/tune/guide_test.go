@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tune/internal/pattern"
 )
 
 // guideStep is a block of the guide.
@@ -51,15 +53,15 @@ func guideSteps(text string) (steps []guideStep) {
 }
 
 var (
-	guideSave    = regexp.MustCompile("[Ss]ave (?:this|it|a program that calls it) as `([^`]+)`")
-	guideNumber  = regexp.MustCompile(`[0-9][0-9.,]*(?:e[-+]?[0-9]+)?`)
-	guideUnit    = regexp.MustCompile(`0 (?:ns|µs|ms|s)\b`)
-	guideFolder  = regexp.MustCompile(`^/[^\s:]+`)
-	guideCommand = regexp.MustCompile(`(?m)^\$ `)
-	guidePrints  = regexp.MustCompile(`prints (\S+):$`)
-	guidePreset  = regexp.MustCompile(`(?m)^  (\w+):`)
-	guideAdd     = regexp.MustCompile("Add this at the end of `([^`]+)`:$")
-	guideRatio   = regexp.MustCompile(`, 0 % interval .*|, unverified.*`)
+	guideSave    = pattern.Lazy("[Ss]ave (?:this|it|a program that calls it) as `([^`]+)`")
+	guideNumber  = pattern.Lazy(`[0-9][0-9.,]*(?:e[-+]?[0-9]+)?`)
+	guideUnit    = pattern.Lazy(`0 (?:ns|µs|ms|s)\b`)
+	guideFolder  = pattern.Lazy(`^/[^\s:]+`)
+	guideCommand = pattern.Lazy(`(?m)^\$ `)
+	guidePrints  = pattern.Lazy(`prints (\S+):$`)
+	guidePreset  = pattern.Lazy(`(?m)^  (\w+):`)
+	guideAdd     = pattern.Lazy("Add this at the end of `([^`]+)`:$")
+	guideRatio   = pattern.Lazy(`, 0 % interval .*|, unverified.*`)
 )
 
 // guideTimes shortens what the guide shows, so that the test is done in a minute. What needs the network is replaced by what the
@@ -177,7 +179,7 @@ func (s guideStep) commands() (all []guideShown) {
 			all = append(all, guideShown{command: line})
 		}
 	case s.language == "" && strings.HasPrefix(s.text, "$ "):
-		for _, part := range guideCommand.Split(s.text, -1)[1:] {
+		for _, part := range guideCommand().Split(s.text, -1)[1:] {
 			command, lines, _ := strings.Cut(part, "\n")
 			all = append(all, guideShown{command, strings.Split(strings.TrimSpace(lines), "\n")})
 		}
@@ -200,7 +202,7 @@ func (r *guideReader) leaveOut(step guideStep, command string) bool {
 // follow does what a block says.
 func (r *guideReader) follow(t *testing.T, step guideStep) {
 	commands := step.commands()
-	m, added := guideSave.FindStringSubmatch(step.before), guideAdd.FindStringSubmatch(step.before)
+	m, added := guideSave().FindStringSubmatch(step.before), guideAdd().FindStringSubmatch(step.before)
 	switch {
 	case step.language == "sh":
 		r.shell(t, step, commands)
@@ -238,7 +240,7 @@ func (r *guideReader) add(t *testing.T, step guideStep, name string) {
 		t.Fatal(err)
 	}
 	listed := r.run(t, step, "tune list presets "+name, nil)
-	for _, preset := range guidePreset.FindAllStringSubmatch(step.text, -1) {
+	for _, preset := range guidePreset().FindAllStringSubmatch(step.text, -1) {
 		r.compared++
 		if !strings.Contains(listed, preset[1]) {
 			t.Errorf("guide.md, line %d: there is no preset %s in\n%s", step.line, preset[1], listed)
@@ -262,7 +264,7 @@ func (r *guideReader) shell(t *testing.T, step guideStep, commands []guideShown)
 		}
 	}
 	r.printed = strings.TrimSpace(r.run(t, step, script, nil))
-	if m := guidePrints.FindStringSubmatch(step.before); m != nil {
+	if m := guidePrints().FindStringSubmatch(step.before); m != nil {
 		r.programs++
 		if lastLine(r.printed) != m[1] {
 			t.Errorf("guide.md, line %d: want %s, and this is printed:\n%s", step.line, m[1], r.printed)
@@ -274,7 +276,9 @@ func (r *guideReader) shell(t *testing.T, step guideStep, commands []guideShown)
 // that nothing is proven to be faster than the baseline, or measure too few pairs for an interval.
 func (r *guideReader) compareRatio(t *testing.T, step guideStep) {
 	r.programs++
-	plain := func(line string) string { return guideRatio.ReplaceAllString(guidePlain(strings.TrimSpace(line)), "") }
+	plain := func(line string) string {
+		return guideRatio().ReplaceAllString(guidePlain(strings.TrimSpace(line)), "")
+	}
 	want, got := plain(step.text), plain(lastLine(r.printed))
 	before, _, hasRatio := strings.Cut(want, ", 0× as fast as the baseline (")
 	if !hasRatio || got != want && got != before+", the baseline itself: nothing is proven to be faster" {
@@ -329,9 +333,9 @@ var guideLabels = []string{"point", "verdict", "measured", "best", "build", "run
 // guidePlain replaces what may differ between a line of the guide and one of an output: numbers, units of time, and folders.
 func guidePlain(s string) string {
 	s = strings.Replace(s, "time budget spent", "evaluations spent", 1)
-	s = guideNumber.ReplaceAllString(s, "0")
-	s = guideUnit.ReplaceAllString(s, "0 s")
-	return strings.Join(strings.Fields(guideFolder.ReplaceAllString(s, "/")), " ")
+	s = guideNumber().ReplaceAllString(s, "0")
+	s = guideUnit().ReplaceAllString(s, "0 s")
+	return strings.Join(strings.Fields(guideFolder().ReplaceAllString(s, "/")), " ")
 }
 
 // guideLike reports whether a line of the guide and one of an output differ in numbers only, or begin with the same label.

@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
+	"tune/internal/pattern"
 	"tune/kernels/all"
 	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
@@ -274,7 +275,7 @@ func textOf(v any) string {
 	return fmt.Sprint(v)
 }
 
-var assertion = regexp.MustCompile(`^([^=~@]*)([=~@]?)(.*)$`)
+var assertion = pattern.Lazy(`^([^=~@]*)([=~@]?)(.*)$`)
 
 func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
@@ -285,7 +286,7 @@ func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s: %v", args[0], err)
 	}
 	for _, a := range args[1:] {
-		m := assertion.FindStringSubmatch(a)
+		m := assertion().FindStringSubmatch(a)
 		v, err := at(root, m[1])
 		if err != nil {
 			ts.Fatalf("%v", err)

@@ -9,13 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"tune/internal/pattern"
 )
 
 // catalogued are the packages whose errors reach users.
@@ -59,12 +60,12 @@ type message struct {
 }
 
 // verbs matches what is filled in.
-var verbs = regexp.MustCompile(`%(?:\[(\d)\])?[-+#.\d]*([a-zA-Z])`)
+var verbs = pattern.Lazy(`%(?:\[(\d)\])?[-+#.\d]*([a-zA-Z])`)
 
 // words returns the parts of a text that are not filled in.
 func (m message) words() []string {
 	var out []string
-	for _, part := range verbs.Split(strings.ReplaceAll(m.text, "%%", "%"), -1) {
+	for _, part := range verbs().Split(strings.ReplaceAll(m.text, "%%", "%"), -1) {
 		if part = strings.Trim(part, " :;,()"); part != "" {
 			out = append(out, part)
 		}
@@ -73,18 +74,18 @@ func (m message) words() []string {
 }
 
 // subjects matches words of a text that say where something is wrong: a flag, a command, a variable, a field, a line, a file.
-var subjects = regexp.MustCompile(`--[a-z%]|-o %s|-- %s|'tune |\bTUNE_|\bfields? [A-Za-z%]|\b[a-z]+\.[a-z]+|\bOptions\.|\bChanges\.|\bthe (machine|schedule|library B) |\bA (and B|has)\b|\b(line|column|trial|batch|element|row|argument|buffer|kernel|strategy|parameter|point|constraint|space|run|preset|key|peer|command|metric|program|variable) %[a-z.]`)
+var subjects = pattern.Lazy(`--[a-z%]|-o %s|-- %s|'tune |\bTUNE_|\bfields? [A-Za-z%]|\b[a-z]+\.[a-z]+|\bOptions\.|\bChanges\.|\bthe (machine|schedule|library B) |\bA (and B|has)\b|\b(line|column|trial|batch|element|row|argument|buffer|kernel|strategy|parameter|point|constraint|space|run|preset|key|peer|command|metric|program|variable) %[a-z.]`)
 
 // subjectVerb matches the names of variables, fields and functions in whose values something is wrong.
-var subjectVerb = regexp.MustCompile(`(?i)^(args?|.*(path|dir|directory|file|saved|src|formula|key|label|against|strategy|name|names|flag|config|field|commandpath|variable|host|url|folder))$`)
+var subjectVerb = pattern.Lazy(`(?i)^(args?|.*(path|dir|directory|file|saved|src|formula|key|label|against|strategy|name|names|flag|config|field|commandpath|variable|host|url|folder))$`)
 
 // named reports whether a message names what is wrong: by its words, or by what a verb other than %w stands for.
 func (m message) named() bool {
-	if subjects.MatchString(m.text) {
+	if subjects().MatchString(m.text) {
 		return true
 	}
 	next := 0
-	for _, verb := range verbs.FindAllStringSubmatch(m.text, -1) {
+	for _, verb := range verbs().FindAllStringSubmatch(m.text, -1) {
 		at := next
 		if n, err := strconv.Atoi(verb[1]); err == nil {
 			at = n - 1
@@ -97,13 +98,13 @@ func (m message) named() bool {
 }
 
 // remedies match what a message says to do, or lists to choose from, or what is there already and has to go.
-var remedies = regexp.MustCompile(`\b(wants?|write|leave|use|give|choose|name|make|mend|remove|start|continues?|see|did you mean|install|list|put|fix|repeat|try|` +
+var remedies = pattern.Lazy(`\b(wants?|write|leave|use|give|choose|name|make|mend|remove|start|continues?|see|did you mean|install|list|put|fix|repeat|try|` +
 	`move|add|wait|rename|replace|needs?|takes?|fill|keep|indent|instead|swap|set|state|declare|compare|correct|print|loosen|decompress|unset|only|at most|at least|most|` +
 	`longer than|more than|limit|twice|already|unknown|missing|empty|exclude|no effect|there is no|has no|have to|has to|may name|such as|as in)\b|'tune |%s%s|--[a-z-]+ says`)
 
 // advises reports whether a message says what to do, or hands on another message, which does.
 func (m message) advises() bool {
-	return len(m.words()) == 0 || remedies.MatchString(m.text) || strings.Contains(m.text, "%w") || strings.HasSuffix(m.text, "%s") || strings.HasSuffix(m.text, ": %v")
+	return len(m.words()) == 0 || remedies().MatchString(m.text) || strings.Contains(m.text, "%w") || strings.HasSuffix(m.text, "%s") || strings.HasSuffix(m.text, ": %v")
 }
 
 // isName reports whether an expression is the name of something: a variable, a field or the result of a function that is called so,
@@ -111,9 +112,9 @@ func (m message) advises() bool {
 func isName(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
-		return subjectVerb.MatchString(e.Name)
+		return subjectVerb().MatchString(e.Name)
 	case *ast.SelectorExpr:
-		return subjectVerb.MatchString(e.Sel.Name)
+		return subjectVerb().MatchString(e.Sel.Name)
 	case *ast.IndexExpr:
 		return isName(e.X)
 	case *ast.CallExpr:
@@ -268,7 +269,7 @@ func declared(d ast.Decl) string {
 }
 
 // asserts matches a line of a script that wants a text in what tune says.
-var asserts = regexp.MustCompile(`^(?:\[[^]]*\] +)?(mistake|misuse|fault|stderr|stdout|grep|json)\b`)
+var asserts = pattern.Lazy(`^(?:\[[^]]*\] +)?(mistake|misuse|fault|stderr|stdout|grep|json)\b`)
 
 // assertions returns what scripts and tests compare, one a line: the lines of scripts that must match, the files that scripts compare output
 // with, and the literals of tests, but not the comments of either.
@@ -288,7 +289,7 @@ func assertions(t *testing.T, root string) string {
 			}
 			archive := txtar.Parse(data)
 			for line := range strings.SplitSeq(string(archive.Comment), "\n") {
-				if asserts.MatchString(line) {
+				if asserts().MatchString(line) {
 					all.WriteString(plainly.Replace(line) + "\n")
 				}
 				for _, f := range archive.Files {

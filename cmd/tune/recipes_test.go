@@ -5,11 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"tune/internal/pattern"
 )
 
 // recipeNeeds are the programs that each recipe of the guide needs, each as a command that succeeds where it is installed.
@@ -22,9 +23,9 @@ var recipeNeeds = map[string][]string{
 
 // The parts of a recipe: a name in a sentence before a block is that of the file in it, and a block may hold commands.
 var (
-	recipeHeading = regexp.MustCompile(`(?m)^### (.+)$`)
-	recipeFile    = regexp.MustCompile("(?s)Save this as\\s+`([^`]+)`:\n\n```[a-z]+\n(.*?)\n```")
-	recipeCommand = regexp.MustCompile(`(?m)^\$ (tune .+)$`)
+	recipeHeading = pattern.Lazy(`(?m)^### (.+)$`)
+	recipeFile    = pattern.Lazy("(?s)Save this as\\s+`([^`]+)`:\n\n```[a-z]+\n(.*?)\n```")
+	recipeCommand = pattern.Lazy(`(?m)^\$ (tune .+)$`)
 )
 
 // recipeSizes makes the recipes smaller than the guide shows, so that a run takes less time.
@@ -41,7 +42,7 @@ func TestRecipes(t *testing.T) {
 	}
 	_, section, found := strings.Cut(string(text), "\n## Python, Rust, Java and shell\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	headings := recipeHeading.FindAllStringSubmatchIndex(section, -1)
+	headings := recipeHeading().FindAllStringSubmatchIndex(section, -1)
 	if !found || len(headings) != len(recipeNeeds) {
 		t.Fatalf("the guide has %d recipes, want %d", len(headings), len(recipeNeeds))
 	}
@@ -51,7 +52,7 @@ func TestRecipes(t *testing.T) {
 		if i+1 < len(headings) {
 			body = section[h[1]:headings[i+1][0]]
 		}
-		files, commands := recipeFile.FindAllStringSubmatch(body, -1), recipeCommand.FindAllStringSubmatch(body, -1)
+		files, commands := recipeFile().FindAllStringSubmatch(body, -1), recipeCommand().FindAllStringSubmatch(body, -1)
 		if len(files) == 0 || len(commands) != 2 || recipeNeeds[name] == nil {
 			t.Fatalf("recipe %s has %d files and %d commands, and needs %q", name, len(files), len(commands), recipeNeeds[name])
 		}

@@ -50,7 +50,7 @@ var table = []struct {
 
 // Features returns the instruction sets that this CPU and the system support, Generic first.
 func Features() []string {
-	return features(supports)
+	return FeaturesOf(supports)
 }
 
 // supports reports whether this CPU and the system support a feature of amd64.
@@ -58,7 +58,9 @@ func supports(f cpuid.FeatureID) bool {
 	return runtime.GOARCH == "amd64" && cpuid.CPU.Supports(f) && (f != cpuid.AMXTILE || tilesOffered())
 }
 
-func features(has func(cpuid.FeatureID) bool) []string {
+// FeaturesOf returns the instruction sets of a CPU and a system that support those features of amd64 for which has returns true, in the order of
+// Features.
+func FeaturesOf(has func(cpuid.FeatureID) bool) []string {
 	var names []string
 	for _, set := range table {
 		all := true

@@ -32,7 +32,7 @@ func TestFeaturesShrinkWithTheMachine(t *testing.T) {
 			"generic avx2 avx512 avx512vnni avx512bf16 avx512fp16 amxint8 amxbf16"},
 		{append(slices.Clone(avx512), cpuid.AVX512VNNI, cpuid.AVX512BF16, cpuid.AMXINT8), "generic avx2 avx512 avx512vnni avx512bf16"},
 	} {
-		got := strings.Join(features(func(f cpuid.FeatureID) bool { return slices.Contains(c.has, f) }), " ")
+		got := strings.Join(FeaturesOf(func(f cpuid.FeatureID) bool { return slices.Contains(c.has, f) }), " ")
 		if got != c.want {
 			t.Errorf("%v: got %q, want %q", c.has, got, c.want)
 		}

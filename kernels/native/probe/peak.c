@@ -1,11 +1,11 @@
-/* Loops that do nothing but keep the arithmetic units of one core busy. */
+/* Loops that do nothing but keep the arithmetic units of one core busy. Instructions are written in assembly, and not by the functions of
+   immintrin.h: to read that header takes a compiler four times as long as all the rest. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <immintrin.h>
 #endif
 
 /* Twelve independent chains hide the latency of two units. They begin with different values, so that a compiler
@@ -33,6 +33,12 @@ static void issue(uint32_t *sink, int64_t n)
 
 typedef float v4 __attribute__((vector_size(16)));
 typedef int32_t i4 __attribute__((vector_size(16)));
+#if defined(__x86_64__)
+typedef float v8 __attribute__((vector_size(32)));
+typedef float v16 __attribute__((vector_size(64)));
+typedef int32_t i8 __attribute__((vector_size(32)));
+typedef int32_t i16 __attribute__((vector_size(64)));
+#endif
 
 static void generic(uint32_t *sink, int64_t n)
 {
@@ -96,8 +102,8 @@ static void load(uint32_t *sink, int64_t n) { LOADS(v4, sink, n); }
 #if defined(__x86_64__)
 #undef VECTOR
 #define VECTOR(v) "v"(v)
-__attribute__((target("avx2,fma"))) static void load2(uint32_t *sink, int64_t n) { LOADS(__m256, sink, n); }
-__attribute__((target("avx512f"))) static void load512(uint32_t *sink, int64_t n) { LOADS(__m512, sink, n); }
+__attribute__((target("avx2,fma"))) static void load2(uint32_t *sink, int64_t n) { LOADS(v8, sink, n); }
+__attribute__((target("avx512f"))) static void load512(uint32_t *sink, int64_t n) { LOADS(v16, sink, n); }
 #endif
 
 /* Streams: reads of a buffer from one end to the other, in one run or in four at once, which the prefetchers of some processors
@@ -137,23 +143,22 @@ static void read_runs(const uint8_t *from, int64_t size, int runs)
 static void copy(uint8_t *to, const uint8_t *from, int64_t size) { COPY_LOOP(v4, to, from, size, PLAIN_STORE); }
 
 #if defined(__x86_64__)
-#define PAST2(p, v) _mm256_stream_ps((float *)(p), v)
-#define PAST512(p, v) _mm512_stream_ps((float *)(p), v)
-#define PAST(p, v) __builtin_ia32_movntps((float *)(p), v)
+#define PAST(p, v) __asm__ volatile("movntps %1, %0" : "=m"(*(p)) : "x"(v))
+#define PAST_WIDE(p, v) __asm__ volatile("vmovntps %1, %0" : "=m"(*(p)) : "v"(v))
 __attribute__((target("avx2,fma"))) static void copy2(uint8_t *to, const uint8_t *from, int64_t size, int past)
 {
 	if (past)
-		COPY_LOOP(__m256, to, from, size, PAST2);
+		COPY_LOOP(v8, to, from, size, PAST_WIDE);
 	else
-		COPY_LOOP(__m256, to, from, size, PLAIN_STORE);
+		COPY_LOOP(v8, to, from, size, PLAIN_STORE);
 }
 
 __attribute__((target("avx512f"))) static void copy512(uint8_t *to, const uint8_t *from, int64_t size, int past)
 {
 	if (past)
-		COPY_LOOP(__m512, to, from, size, PAST512);
+		COPY_LOOP(v16, to, from, size, PAST_WIDE);
 	else
-		COPY_LOOP(__m512, to, from, size, PLAIN_STORE);
+		COPY_LOOP(v16, to, from, size, PLAIN_STORE);
 }
 #endif
 
@@ -217,10 +222,10 @@ static void stream(int64_t kind, int64_t n, int64_t size)
 #if defined(__x86_64__)
 __attribute__((target("avx2,fma"))) static void avx2(uint32_t *sink, int64_t n)
 {
-	__m256 x = _mm256_set1_ps(one), y = _mm256_set1_ps(tiny);
-#define DECLARE(k) __m256 a##k = _mm256_set1_ps(tiny + k);
-#define STEP(k) a##k = _mm256_fmadd_ps(a##k, x, y);
-#define STORE(k) _mm256_storeu_ps((float *)sink + 8 * k, a##k);
+	const v8 x = (v8){0} + one, y = (v8){0} + tiny;
+#define DECLARE(k) v8 a##k = y + k;
+#define STEP(k) a##k = a##k * x + y;
+#define STORE(k) ((volatile v8 *)sink)[k] = a##k;
 	TWELVE(DECLARE)
 	for (int64_t i = 0; i < n; i++) {
 		TWELVE(STEP)
@@ -233,10 +238,10 @@ __attribute__((target("avx2,fma"))) static void avx2(uint32_t *sink, int64_t n)
 
 __attribute__((target("avx512f"))) static void avx512(uint32_t *sink, int64_t n)
 {
-	__m512 x = _mm512_set1_ps(one), y = _mm512_set1_ps(tiny);
-#define DECLARE(k) __m512 a##k = _mm512_set1_ps(tiny + k);
-#define STEP(k) a##k = _mm512_fmadd_ps(a##k, x, y);
-#define STORE(k) _mm512_storeu_ps((float *)sink + 16 * k, a##k);
+	const v16 x = (v16){0} + one, y = (v16){0} + tiny;
+#define DECLARE(k) v16 a##k = y + k;
+#define STEP(k) a##k = a##k * x + y;
+#define STORE(k) ((volatile v16 *)sink)[k] = a##k;
 	TWELVE(DECLARE) MORE(DECLARE)
 	for (int64_t i = 0; i < n; i++) {
 		TWELVE(STEP) MORE(STEP)
@@ -251,7 +256,7 @@ __attribute__((target("avx512f"))) static void avx512(uint32_t *sink, int64_t n)
 #define BYTES(name, type, features, chains, constraint) \
 __attribute__((target(features))) static void name(uint32_t *sink, int64_t n) \
 { \
-	typedef int32_t ints __attribute__((vector_size(sizeof(type)))); \
+	typedef type ints; \
 	const ints x = (ints){0} + bytes, y = (ints){0} + bytes, ones = (ints){0} + (bytes & 0x00010001); \
 	ints t; \
 	chains(DECLARE) \
@@ -268,8 +273,8 @@ __attribute__((target(features))) static void name(uint32_t *sink, int64_t n) \
 #define STEP_v(k) STEP(k, "v")
 #define STORE(k) ((volatile ints *)sink)[k] = a##k;
 #define ALL(f) TWELVE(f) MORE(f)
-BYTES(bytes256, __m256i, "avx2", TWELVE, x)
-BYTES(bytes512, __m512i, "avx512f,avx512bw", ALL, v)
+BYTES(bytes256, i8, "avx2", TWELVE, x)
+BYTES(bytes512, i16, "avx512f,avx512bw", ALL, v)
 #undef DECLARE
 #undef STEP
 #undef STORE
@@ -279,10 +284,10 @@ BYTES(bytes512, __m512i, "avx512f,avx512bw", ALL, v)
 #define HAVE_AVXVNNI 1
 __attribute__((target("avx2,avxvnni"))) static void avxvnni(uint32_t *sink, int64_t n)
 {
-	__m256i x = _mm256_set1_epi32(bytes), y = _mm256_set1_epi32(bytes);
-#define DECLARE(k) __m256i a##k = _mm256_set1_epi32(bytes + k);
-#define STEP(k) a##k = _mm256_dpbusd_avx_epi32(a##k, x, y);
-#define STORE(k) _mm256_storeu_si256((__m256i *)sink + k, a##k);
+	const i8 x = (i8){0} + bytes, y = (i8){0} + bytes;
+#define DECLARE(k) i8 a##k = x + k;
+#define STEP(k) __asm__ volatile("%{vex%} vpdpbusd %1, %2, %0" : "+x"(a##k) : "x"(x), "x"(y));
+#define STORE(k) ((volatile i8 *)sink)[k] = a##k;
 	TWELVE(DECLARE)
 	for (int64_t i = 0; i < n; i++) {
 		TWELVE(STEP)
@@ -296,10 +301,10 @@ __attribute__((target("avx2,avxvnni"))) static void avxvnni(uint32_t *sink, int6
 
 __attribute__((target("avx512f,avx512vnni"))) static void avx512vnni(uint32_t *sink, int64_t n)
 {
-	__m512i x = _mm512_set1_epi32(bytes), y = _mm512_set1_epi32(bytes);
-#define DECLARE(k) __m512i a##k = _mm512_set1_epi32(bytes + k);
-#define STEP(k) a##k = _mm512_dpbusd_epi32(a##k, x, y);
-#define STORE(k) _mm512_storeu_si512((__m512i *)sink + k, a##k);
+	const i16 x = (i16){0} + bytes, y = (i16){0} + bytes;
+#define DECLARE(k) i16 a##k = x + k;
+#define STEP(k) __asm__ volatile("vpdpbusd %1, %2, %0" : "+v"(a##k) : "v"(x), "v"(y));
+#define STORE(k) ((volatile i16 *)sink)[k] = a##k;
 	TWELVE(DECLARE) MORE(DECLARE)
 	for (int64_t i = 0; i < n; i++) {
 		TWELVE(STEP) MORE(STEP)
@@ -315,10 +320,10 @@ __attribute__((target("avx512f,avx512vnni"))) static void avx512vnni(uint32_t *s
 #define HAVE_BF16 1
 __attribute__((target("avx512f,avx512bf16"))) static void avx512bf16(uint32_t *sink, int64_t n)
 {
-	__m512bh x = (__m512bh)_mm512_set1_epi32(0x3f803f80), y = (__m512bh)_mm512_set1_epi32(0x00010001 * (bytes & 0x7f));
-#define DECLARE(k) __m512 a##k = _mm512_set1_ps(tiny + k);
-#define STEP(k) a##k = _mm512_dpbf16_ps(a##k, x, y);
-#define STORE(k) _mm512_storeu_ps((float *)sink + 16 * k, a##k);
+	const i16 x = (i16){0} + 0x3f803f80, y = (i16){0} + 0x00010001 * (bytes & 0x7f);
+#define DECLARE(k) v16 a##k = (v16){0} + (tiny + k);
+#define STEP(k) __asm__ volatile("vdpbf16ps %1, %2, %0" : "+v"(a##k) : "v"(x), "v"(y));
+#define STORE(k) ((volatile v16 *)sink)[k] = a##k;
 	TWELVE(DECLARE) MORE(DECLARE)
 	for (int64_t i = 0; i < n; i++) {
 		TWELVE(STEP) MORE(STEP)
@@ -334,10 +339,10 @@ __attribute__((target("avx512f,avx512bf16"))) static void avx512bf16(uint32_t *s
 #define HAVE_FP16 1
 __attribute__((target("avx512fp16"))) static void avx512fp16(uint32_t *sink, int64_t n)
 {
-	__m512h x = _mm512_castsi512_ph(_mm512_set1_epi32(0x3c003c00)), y = _mm512_castsi512_ph(_mm512_set1_epi32(bytes));
-#define DECLARE(k) __m512h a##k = _mm512_castsi512_ph(_mm512_set1_epi32(bytes + k));
-#define STEP(k) a##k = _mm512_fmadd_ph(a##k, x, y);
-#define STORE(k) _mm512_storeu_si512((__m512i *)sink + k, _mm512_castph_si512(a##k));
+	const i16 x = (i16){0} + 0x3c003c00, y = (i16){0} + bytes;
+#define DECLARE(k) i16 a##k = y + k;
+#define STEP(k) __asm__ volatile("vfmadd213ph %2, %1, %0" : "+v"(a##k) : "v"(x), "v"(y));
+#define STORE(k) ((volatile i16 *)sink)[k] = a##k;
 	TWELVE(DECLARE) MORE(DECLARE)
 	for (int64_t i = 0; i < n; i++) {
 		TWELVE(STEP) MORE(STEP)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -37,6 +38,7 @@ type process struct {
 // startProcess starts a supervisor and its process. The files are passed on from descriptor 4.
 func startProcess(executable string, o order, env []string, dir string, stdin *os.File, out *output, files ...*os.File) (*process, error) {
 	o.Tune = os.Getpid()
+	env, o.Procs = onProcs((&exec.Cmd{Env: env, Dir: dir}).Environ())
 	text, err := json.Marshal(o)
 	if err != nil {
 		return nil, err
@@ -80,6 +82,31 @@ func startProcess(executable string, o order, env []string, dir string, stdin *o
 	out.begin()
 	go p.listen()
 	return p, nil
+}
+
+// onProcs returns an environment in which the Go runtime of a supervisor schedules on one processor from the start: to give back the others
+// takes it longer than most of what it does. The second result is what the environment says of processors, which is for the process that the
+// supervisor starts; nil where it says nothing.
+func onProcs(env []string) (one []string, of *string) {
+	const name = "GOMAXPROCS="
+	one = make([]string, 0, len(env)+1)
+	for _, v := range env {
+		if value, found := strings.CutPrefix(v, name); found {
+			of = &value
+		} else {
+			one = append(one, v)
+		}
+	}
+	return append(one, name+"1"), of
+}
+
+// restoreProcs undoes onProcs in a supervisor.
+func restoreProcs(of *string) {
+	if of == nil {
+		_ = os.Unsetenv("GOMAXPROCS")
+	} else {
+		_ = os.Setenv("GOMAXPROCS", *of)
+	}
 }
 
 // listen receives the supervisor's messages until it exits.

@@ -39,6 +39,8 @@ type order struct {
 	// Command is the program and its arguments; nil starts a worker.
 	Command []string `json:",omitempty"`
 	Path    string   `json:",omitempty"`
+	// Procs is the value of GOMAXPROCS in the environment of what the supervisor starts, which has another one itself; nil for none.
+	Procs *string `json:",omitempty"`
 }
 
 // news is a report of a supervisor.

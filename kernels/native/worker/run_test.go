@@ -69,6 +69,26 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRunProcs: the supervisor, which schedules on one processor, leaves what the environment says of processors to the command.
+func TestRunProcs(t *testing.T) {
+	path := "PATH=" + os.Getenv("PATH")
+	for _, c := range []struct {
+		env  []string
+		want string
+	}{{[]string{path}, "unset"}, {[]string{path, "GOMAXPROCS="}, ""}, {[]string{"GOMAXPROCS=3", path}, "3"}, {[]string{"GOMAXPROCS=3", path, "GOMAXPROCS=5"}, "5"}} {
+		command := sh("echo ${GOMAXPROCS-unset}; tr '\\0' '\\n' </proc/$PPID/environ | grep ^GOMAXPROCS")
+		command.Env = c.env
+		if r, err := Run(t.Context(), command); err != nil || r.Stdout != c.want+"\nGOMAXPROCS=1\n" {
+			t.Errorf("of %q the command prints %q, %v", c.env, r.Stdout, err)
+		}
+	}
+	command := sh("echo $PWD")
+	command.Dir = t.TempDir()
+	if r, err := Run(t.Context(), command); err != nil || r.Stdout != command.Dir+"\n" {
+		t.Errorf("in %s the command is told %q, %v", command.Dir, r.Stdout, err)
+	}
+}
+
 func TestRunLimits(t *testing.T) {
 	for _, c := range []struct {
 		name, script string

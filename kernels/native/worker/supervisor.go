@@ -97,8 +97,8 @@ func supervise(o order) {
 		tell(news{Error: err.Error()})
 		unix.Exit(1)
 	}
+	restoreProcs(o.Procs)
 	// Garbage collection and core dumps would need threads, and there is almost no garbage.
-	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(64 << 20)
 	// Signals to the whole terminal are for tune to handle. They are caught and not ignored, because the started process would
