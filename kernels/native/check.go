@@ -145,42 +145,53 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 	}
 	end := c.makeVariantsBeside(ctx)
 	err := p.host.check(ctx, c.threads(), p.limits, c.companyOfChecks(), func(w runner) error {
-		cases, err := p.cases.of(ctx, p.spec, c.point, seed)
+		cases, err := p.casesOf(ctx, c.point, seed)
 		if err != nil {
 			return err
 		}
-		if len(cases) == 0 {
-			return kernels.Reject(space.Invalid, "there is no case to check it on")
-		}
 		c.seed = seed
-		for i, one := range cases {
-			if err := mapCase(w, one); err != nil {
-				return err
-			}
-			if i == 0 {
-				if err := w.Load(c.so); err != nil {
-					return err
-				}
-			}
-			within := p.limits.CPU
-			if i == 0 {
-				within = c.patience()
-			}
-			took, err := c.checkCase(ctx, w, one, within)
-			if i == 0 {
-				c.took = took
-			}
-			if r := kernels.AsRejection(err); r != nil {
-				return kernels.Reject(r.Status, "%s: %s", one.Name, r.Reason)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return c.checkCases(ctx, w, cases)
 	})
 	end(err)
 	return err
+}
+
+// casesOf returns the cases of a point, of which there is at least one.
+func (p *Problem) casesOf(ctx context.Context, point space.Point, seed uint64) ([]Case, error) {
+	cases, err := p.cases.of(ctx, p.spec, point, seed)
+	if err == nil && len(cases) == 0 {
+		err = kernels.Reject(space.Invalid, "there is no case to check it on")
+	}
+	return cases, err
+}
+
+// checkCases loads the candidate in a worker and calls it on cases, the asked one first.
+func (c *candidate) checkCases(ctx context.Context, w runner, cases []Case) error {
+	for i, one := range cases {
+		if err := mapCase(w, one); err != nil {
+			return err
+		}
+		if i == 0 {
+			if err := w.Load(c.so); err != nil {
+				return err
+			}
+		}
+		within := c.problem.limits.CPU
+		if i == 0 {
+			within = c.patience()
+		}
+		took, err := c.checkCase(ctx, w, one, within)
+		if i == 0 {
+			c.took = took
+		}
+		if r := kernels.AsRejection(err); r != nil {
+			return kernels.Reject(r.Status, "%s: %s", one.Name, r.Reason)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkCase calls the loaded candidate on a case and verifies what it wrote. It returns how many seconds the first call took. A

@@ -206,7 +206,7 @@ const (
 // then its calls found outputs that nobody had written before. A candidate that works only on such outputs would not be noticed.
 func (m *meter) revisit(ctx context.Context) error {
 	request := m.request(1, m.clock())
-	if m.taken > 2*request.Places || m.slow() {
+	if m.taken >= 2*request.Places || m.slow() {
 		return nil
 	}
 	request = m.request(min(max(int(afreshSeconds/(m.perCall*float64(m.calls))), leastRevisits), mostRevisits), m.clock())

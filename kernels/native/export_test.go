@@ -98,3 +98,10 @@ func variationMeters(ctx context.Context, c *candidate, o worker.Options) (meter
 
 // NoteReuse notes that a candidate reuses results.
 func NoteReuse(c kernels.Candidate) { c.(*candidate).noteReuse() }
+
+// Seats returns how many workers a host keeps for surveys.
+func Seats(h *Host) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.seats)
+}

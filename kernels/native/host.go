@@ -52,6 +52,7 @@ type Host struct {
 	idle  map[worker.Options][]runner
 	kept  []runner // further workers for Close to end
 	owned owned    // the worker that Own used last
+	seats []seat   // workers that are kept for surveys, the last used last
 	peak  *Peaks   // nil before all rates are measured
 	// glimpse has rates of a few samples; 0 where none were taken.
 	glimpse Peaks
@@ -142,7 +143,10 @@ func (h *Host) Close() error {
 	if h.owned.w != nil {
 		kept = append(kept, h.owned.w)
 	}
-	h.idle, h.kept, h.owned, h.done = map[worker.Options][]runner{}, nil, owned{}, true
+	for _, s := range h.seats {
+		kept = append(kept, s.w)
+	}
+	h.idle, h.kept, h.owned, h.seats, h.done = map[worker.Options][]runner{}, nil, owned{}, nil, true
 	h.mu.Unlock()
 	h.claimed.Do(func() { h.core, h.free = h.cores[len(h.cores)-1], func() {} })
 	h.free()

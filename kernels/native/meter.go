@@ -66,6 +66,7 @@ func newMeterOf(w runner) *meter {
 type metering struct {
 	length float64 // of a sample at least, in seconds
 	manner         // in any case, whatever the meter finds out
+	loaded bool    // whether the worker has loaded the candidate
 	known  *meter  // of the same candidate in a similar worker, which knows how many calls make a sample; nil for none
 	// against is how the baseline of the comparison reacts to new inputs, and isBaseline says that the candidate is this baseline. Where
 	// against is nil, the baseline is that of the candidate's problem.
@@ -87,8 +88,10 @@ func (c *candidate) newMeter(ctx context.Context, w runner, how metering) (*mete
 	if err := w.Vary(v.pool); err != nil {
 		return nil, err
 	}
-	if err := w.Load(c.so); err != nil {
-		return nil, err
+	if !how.loaded {
+		if err := w.Load(c.so); err != nil {
+			return nil, err
+		}
 	}
 	m := newMeterOf(w)
 	m.length = how.length
@@ -128,7 +131,7 @@ const longCalls = 10
 
 // calibrate finds out how many calls make a sample. The first calls are slower than the rest, one call may be too short for the
 // clock, and a single sample may be wrong in either direction; so two have to agree. A long call is not repeated: it is
-// expensive, and hardly ever much too long by mistake.
+// expensive, and hardly ever much too long by mistake. Where samples are short, calls of SampleSeconds are long.
 func (m *meter) calibrate(ctx context.Context) error {
 	const tries, agree, growth = 10, 4, 100
 	for range tries {
@@ -136,7 +139,7 @@ func (m *meter) calibrate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if m.perCall = s[0]; m.calls == 1 && m.long() {
+		if m.perCall = s[0]; m.calls == 1 && (m.long() || m.length < timing.BurstSeconds && m.perCall >= timing.SampleSeconds) {
 			m.ready = s
 			return nil
 		}
@@ -364,10 +367,21 @@ func (m *meter) cool() { m.warm = m.warm && m.long() }
 // long reports whether calls are so long that single samples are reliable and expensive.
 func (m *meter) long() bool { return m.perCall >= longCalls*timing.SampleSeconds }
 
-// takeTurns takes n turns of SampleSeconds each, in seconds a call. Other work on the core comes and goes within a turn, so a
+// How many samples make a turn where samples are short, and how many calls at least.
+const (
+	turnBursts = 10
+	turnCalls  = 4
+)
+
+// turn returns how long a turn is, in seconds: SampleSeconds, or less where samples are shorter than bursts.
+func (m *meter) turn() float64 {
+	return min(timing.SampleSeconds, max(turnBursts*m.length, turnCalls*m.perCall))
+}
+
+// takeTurns takes n turns, in seconds a call. Other work on the core comes and goes within a turn, so a
 // turn is cut into short samples, and its result is that of the fastest of them.
 func (m *meter) takeTurns(ctx context.Context, n int) ([]float64, error) {
-	short := m.bursts(timing.SampleSeconds)
+	short := m.bursts(m.turn())
 	s, err := m.sample(ctx, n*short)
 	if err != nil {
 		return nil, err

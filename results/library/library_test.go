@@ -946,6 +946,24 @@ func TestScores(t *testing.T) {
 	}
 }
 
+// TestSurveyed: candidates that are none of this machine's are an error of the task, and one without any right variant is another.
+func TestSurveyed(t *testing.T) {
+	one := &task{TaskPlan: TaskPlan{Function: "f", Fields: []string{"m"}}}
+	f := &field{problem: &native.Problem{}, names: []string{"a"}, candidates: []kernels.Candidate{&scripted{}}}
+	out := measurement{Fields: []int64{3}}
+	_, err := f.survey(t.Context(), one, &out, time.Second)
+	if want := "f: turns at m=3: native: cannot survey a candidate of type *library.scripted"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	out.Refused = []refused{{"a", "crashed: it fell over"}}
+	if err := f.some(one, &out, 0); err == nil || err.Error() != "f: no variant is right at m=3: crashed: it fell over" {
+		t.Errorf("without a right variant: %v", err)
+	}
+	if err := f.some(one, &out, 1); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestPinned: code that is called at many shapes is not searched for what is fast at one of them alone.
 func TestPinned(t *testing.T) {
 	few := "name: lib\ntasks:\n  - kernel: gemm-f32\n    variants: 2\n    shapes: [{m: 8, n: 8, k: 8}, {m: 9, n: 9, k: 9}]\n"

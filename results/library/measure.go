@@ -239,40 +239,29 @@ type field struct {
 	names      []string
 	candidates []kernels.Candidate
 	point      space.Point // of the baseline there
+	seed       uint64      // of the checks
 }
 
 // plainName stands for the plain form beside the names of variants.
 const plainName = "plain"
 
-// enter builds and checks the variants at a shape, those tuned nearest to it first.
+// enter makes candidates of the variants at a shape, those tuned nearest to it first.
 func (m *maker) enter(ctx context.Context, t *task, fields []int64, out *measurement) (*field, error) {
 	p, _, err := openLinked(t.kernel, t.Fixed, t.Called(fields))
 	if err != nil {
 		return nil, err
 	}
-	p.Brief() // the first scores tell which ones take turns, and those are measured in full
 	f := &field{problem: p, point: p.Presets()[0].Point}
 	order := slices.Clone(t.variants)
 	slices.SortStableFunc(order, func(a, b variant) int { return cmp.Compare(t.far(fields, a.Tuned), t.far(fields, b.Tuned)) })
-	seed := kernels.Derive(m.Plan.Seed, "checks at "+t.Called(fields))
+	f.seed = kernels.Derive(m.Plan.Seed, "checks at "+t.Called(fields))
 	for _, v := range order {
 		c, err := adopt(p, v)
 		if err != nil {
 			out.Outside = append(out.Outside, v.Name)
 			continue
 		}
-		err = c.Check(ctx, seed)
-		if r := kernels.AsRejection(err); r != nil {
-			out.Refused = append(out.Refused, refused{v.Name, r.Error()})
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
 		f.names, f.candidates = append(f.names, v.Name), append(f.candidates, c)
-	}
-	if len(f.names) == 0 && len(out.Refused) > 0 {
-		return nil, fmt.Errorf("%s: no variant is right at %s: %s", t.Function, t.Called(fields), out.Refused[0].Reason)
 	}
 	return f, nil
 }
@@ -291,27 +280,91 @@ func (v variant) at(p *native.Problem) (space.Point, error) {
 	return p.Space().Parse(v.Key)
 }
 
-// measure finds out what the variants cost at a shape. Each is scored by itself first, as in a search, where those that fall far behind
-// are given up early. The fastest few meet again in turns. Scores after the first take limit at most, and the turns half of it.
+// measure checks the variants at a shape, and finds out what they cost there. What takes turns takes limit at most, roughly.
 func (m *maker) measure(ctx context.Context, t *task, fields []int64, limit time.Duration) (measurement, *field, error) {
 	out := measurement{Fields: fields}
 	f, err := m.enter(ctx, t, fields, &out)
 	if err != nil || len(f.names) == 0 {
 		return out, f, err
 	}
-	if out.Costs, err = f.score(ctx, t, &out, limit); err != nil {
-		return out, nil, err
+	if slices.ContainsFunc(f.candidates, func(c kernels.Candidate) bool { return !native.Surveys(c) }) {
+		out.Costs, err = f.byThemselves(ctx, t, &out, limit)
+	} else {
+		out.Costs, err = f.survey(ctx, t, &out, limit)
 	}
-	close := f.close(out.Costs)
-	if len(close) < 2 {
-		return out, f, nil
-	}
-	again, err := f.compare(ctx, t, &out, close, limit/2)
 	if err != nil {
 		return out, nil, err
 	}
-	out.Costs = merge(out.Costs, again)
 	return out, f, nil
+}
+
+// survey checks and measures all candidates in short turns. Where one of them was tuned they are checked on all cases, elsewhere on the shape and a few
+// others: each has had all cases before, with other inputs.
+func (f *field) survey(ctx context.Context, t *task, out *measurement, limit time.Duration) ([]measured, error) {
+	found, err := f.problem.Survey(ctx, f.candidates, native.Survey{Seed: f.seed, Whole: t.variantAt(out.Fields), Limit: limit})
+	if err != nil {
+		return nil, fmt.Errorf("%s: turns at %s: %w", t.Function, t.Called(out.Fields), err)
+	}
+	var list []measured
+	for i, one := range found {
+		if one.Err != nil {
+			out.Refused = append(out.Refused, refused{f.names[i], one.Err.Error()})
+			continue
+		}
+		list = append(list, measured{Variant: f.names[i], Cost: one.Cost})
+	}
+	return list, f.some(t, out, len(list))
+}
+
+// some is an error where none of the candidates is left.
+func (f *field) some(t *task, out *measurement, left int) error {
+	if left == 0 {
+		return fmt.Errorf("%s: no variant is right at %s: %s", t.Function, t.Called(out.Fields), out.Refused[0].Reason)
+	}
+	return nil
+}
+
+// byThemselves checks and scores candidates of which some have several threads, each by itself, as in a search. Those that fall far behind are given up
+// early. The fastest few meet again in turns. Scores after the first take limit at most, and the turns half of it.
+func (f *field) byThemselves(ctx context.Context, t *task, out *measurement, limit time.Duration) ([]measured, error) {
+	f.problem.Brief() // the first scores tell which ones take turns, and those are measured in full
+	if err := f.check(ctx, t, out); err != nil {
+		return nil, err
+	}
+	costs, err := f.score(ctx, t, out, limit)
+	if err != nil {
+		return nil, err
+	}
+	close := f.close(costs)
+	if len(close) < 2 {
+		return costs, nil
+	}
+	again, err := f.compare(ctx, t, out, close, limit/2)
+	return merge(costs, again), err
+}
+
+// check checks the candidates, and leaves out those that are wrong.
+func (f *field) check(ctx context.Context, t *task, out *measurement) error {
+	var names []string
+	var right []kernels.Candidate
+	for i, c := range f.candidates {
+		err := c.Check(ctx, f.seed)
+		if r := kernels.AsRejection(err); r != nil {
+			out.Refused = append(out.Refused, refused{f.names[i], r.Error()})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		names, right = append(names, f.names[i]), append(right, c)
+	}
+	f.names, f.candidates = names, right
+	return f.some(t, out, len(names))
+}
+
+// variantAt reports whether a variant was tuned at a shape.
+func (t *task) variantAt(fields []int64) bool {
+	return slices.ContainsFunc(t.variants, func(v variant) bool { return slices.Equal(v.Tuned, fields) })
 }
 
 // How often candidates are scored: at most so many times, and no more when the two least scores agree. Those that cost so many times as much

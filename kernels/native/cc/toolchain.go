@@ -308,9 +308,20 @@ func (u unit) hash(text string) string {
 // Includes of files whose content the text of a unit does not show.
 var localInclude = pattern.Lazy(`(?m)^[ \t]*#[ \t]*(include(_next)?[ \t]*[^ \t<]|embed)`)
 
+// includes reports whether a text includes files other than those of the system. It asks the pattern about directives alone: a text has few of them,
+// and to search all of it takes milliseconds.
+func includes(text string) bool {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") && localInclude().MatchString(line) {
+			return true
+		}
+	}
+	return false
+}
+
 // reads reports whether a unit reads files other than those of the system.
 func (u unit) reads() bool {
-	return localInclude().MatchString(u.text) || slices.ContainsFunc(u.flags, func(f string) bool {
+	return includes(u.text) || slices.ContainsFunc(u.flags, func(f string) bool {
 		for _, prefix := range []string{"-I", "-i", "@", "--include", "-B", "--sysroot", "-Xclang", "-Wp,"} {
 			if strings.HasPrefix(f, prefix) {
 				return true

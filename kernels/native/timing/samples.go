@@ -13,6 +13,8 @@ const (
 	// BurstSeconds is the least length of a sample where a turn is cut into many, because other work on the core comes and goes
 	// within SampleSeconds. The clock's error is at most a fiftieth of it, and much the same for all candidates.
 	BurstSeconds = 0.0005
+	// GlanceSeconds is the least length of a sample of a candidate that is scored again later, among many others.
+	GlanceSeconds = 0.0001
 	// Least is the number of samples from which a summary ranks candidates well.
 	Least = 5
 	// Most is how many samples a candidate gets unless it is stopped early.
