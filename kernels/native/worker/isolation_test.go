@@ -487,6 +487,30 @@ func TestFilledFolder(t *testing.T) {
 	}
 }
 
+// TestSignalsAreNotHandled: a candidate cannot have a handler of its own run between its calls, goes on without one, and may cancel threads.
+func TestSignalsAreNotHandled(t *testing.T) {
+	so := compileText(t, ".c", kernelC(`void *how = NULL;
+	C[0] = signal(SIGTRAP, handle) == SIG_ERR; C[1] = errno == EPERM; C[2] = signal(SIGUSR1, SIG_IGN) == SIG_ERR;
+	need(pthread_create(&t, NULL, forever, NULL) == 0); need(pthread_cancel(t) == 0); need(pthread_join(t, &how) == 0);
+	C[3] = how == PTHREAD_CANCELED;
+	if (dims[0]) raise(SIGTRAP);`, `static void handle(int s) { (void)s; } static void *forever(void *p) { for (;;) pause(); return p; }`))
+	w := start(t, Options{Core: -1})
+	mapIsolation(t, w)
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Call(t.Context(), []int64{0}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.Outputs()[1][:4]; !bytes.Equal(got, []byte{1, 1, 1, 1}) {
+		t.Errorf("no handler, the reason, no ignored signal, a cancelled thread: %v", got)
+	}
+	if err := w.Call(t.Context(), []int64{1}); kernels.AsRejection(err) == nil {
+		t.Errorf("a signal without a handler: %v", err)
+	}
+	callGood(t, w, compile(t, "good.c"))
+}
+
 // TestErrorsOfHarmedWorkersAreRejections: what the worker cannot do once code of a candidate has run is that candidate's
 // doing, and no error of tune's.
 func TestErrorsOfHarmedWorkersAreRejections(t *testing.T) {
