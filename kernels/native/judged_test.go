@@ -13,7 +13,7 @@ import (
 )
 
 // TestJudge: what calls of the fastest samples wrote is compared with the reference on their inputs, though the candidate writes the same when
-// it is loaded anew.
+// it is loaded anew. Where the reference says nothing, that is in another process.
 func TestJudge(t *testing.T) {
 	one, right, wrong := copying()
 	for _, c := range []struct {
@@ -24,17 +24,20 @@ func TestJudge(t *testing.T) {
 		fails  error         // of the reference
 		calls  int           // of the reference
 		refuse bool
+		fresh  int // processes
 	}{
-		{"right", right, true, time.Microsecond, nil, 2, false},
-		{"wrong", wrong, true, time.Microsecond, nil, 1, true},
-		{"wrong, and behind", wrong, false, time.Microsecond, nil, 1, true},
-		{"wrong, behind, and too long for that", wrong, false, time.Second, nil, 0, false},
-		{"inputs that the reference does not take", wrong, true, time.Microsecond, kernels.Reject(space.Crashed, "a fault"), 1, false},
+		{"right", right, true, time.Microsecond, nil, 2, false, 0},
+		{"right, and behind", right, false, time.Microsecond, nil, 1, false, 0},
+		{"wrong", wrong, true, time.Microsecond, nil, 1, true, 0},
+		{"wrong, and behind", wrong, false, time.Microsecond, nil, 1, true, 0},
+		{"wrong, behind, and too long for that", wrong, false, time.Second, nil, 0, false, 1},
+		{"inputs that the reference does not take", wrong, true, time.Microsecond, kernels.Reject(space.Crashed, "a fault"), 1, false, 1},
 	} {
 		f := &fake{seconds: 1e-3}
 		m := newFakeMeter(f, 0)
 		calls := 0
 		asked := one
+		asked.Tolerant = true
 		asked.With = func(context.Context, [][]byte) (Case, error) {
 			calls++
 			return one, c.fails
@@ -49,8 +52,8 @@ func TestJudge(t *testing.T) {
 		if r := kernels.AsRejection(err); (r != nil) != c.refuse || r != nil && !strings.Contains(r.Reason, "one, in a timed call: y[0] is off") || err != nil && r == nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if calls != c.calls || m.c.judged != (calls > 0) {
-			t.Errorf("%s: %d calls of the reference, want %d", c.name, calls, c.calls)
+		if calls != c.calls || m.c.judged != (calls > 0) || f.fresh != c.fresh {
+			t.Errorf("%s: %d calls of the reference, want %d, and %d fresh processes", c.name, calls, c.calls, f.fresh)
 		}
 	}
 	m := newFakeMeter(&fake{seconds: 1e-3}, 0)
@@ -59,12 +62,12 @@ func TestJudge(t *testing.T) {
 	asked.With = func(context.Context, [][]byte) (Case, error) { cancel(); return one, errors.New("interrupted") }
 	m.variants, m.leads = &variants{cases: []Case{asked}, differ: true}, true
 	m.evidence.keepFast(worker.Evidence{Given: [][]byte{right, nil}, Wrote: [][]byte{nil, right}}, 1e-3)
-	if err := m.judge(ended); err != context.Canceled {
+	if _, err := m.judge(ended); err != context.Canceled {
 		t.Errorf("an interrupted reference: %v", err)
 	}
 }
 
-// TestMayJudge: the reference takes a tenth of the time in which a candidate was timed, and whoever leads is judged once even if that takes seconds.
+// TestMayJudge: the reference takes a tenth of the time in which a candidate was timed, or 5 ms, and whoever leads is judged once even if that takes seconds.
 func TestMayJudge(t *testing.T) {
 	for _, c := range []struct {
 		takes, judging, timing time.Duration
@@ -72,6 +75,7 @@ func TestMayJudge(t *testing.T) {
 	}{
 		{takes: 10 * time.Millisecond, timing: 100 * time.Millisecond, want: true},
 		{takes: 11 * time.Millisecond, timing: 100 * time.Millisecond, want: false},
+		{takes: 5 * time.Millisecond, want: true},
 		{takes: 10 * time.Millisecond, timing: 100 * time.Millisecond, judging: time.Millisecond, judged: true, want: false},
 		{takes: 2 * time.Second, timing: 100 * time.Millisecond, leads: true, want: true},
 		{takes: 2 * time.Second, timing: 100 * time.Millisecond, leads: true, judged: true, want: false},

@@ -333,9 +333,10 @@ func checkSymbols(so string) (lasting bool, err error) {
 
 // lastingNames are functions that change how the libraries of a process work, for as long as it lives: how they take memory, what they
 // know of the language, where random numbers go on, how large the stacks of threads are, what C++ does where memory is short. Others in
-// the process would then be faster or slower than by themselves. dlsym may find any of them.
+// the process would then be faster or slower than by themselves. Memory that madvise has put in large pages stays there when it is given back to the
+// C library. dlsym may find any of them.
 var lastingNames = []string{
-	"mallopt", "malloc_trim", "setlocale", "srand", "srandom", "initstate", "setstate", "srand48", "seed48", "lcong48",
+	"mallopt", "malloc_trim", "madvise", "setlocale", "srand", "srandom", "initstate", "setstate", "srand48", "seed48", "lcong48",
 	"pthread_setattr_default_np", "dlsym", "dlvsym",
 	"_ZSt15set_new_handlerPFvvE", "_ZSt13set_terminatePFvvE", "_ZNSt6locale6globalERKS_", "_ZNSt8ios_base15sync_with_stdioEb",
 }
