@@ -39,6 +39,7 @@ type order struct {
 	// Command is the program and its arguments; nil starts a worker.
 	Command []string `json:",omitempty"`
 	Path    string   `json:",omitempty"`
+	Tally   bool     `json:",omitempty"` // see Command
 }
 
 // news is a report of a supervisor.
@@ -50,6 +51,7 @@ type news struct {
 	Signal int    `json:",omitempty"` // or the signal that ended it
 	User   int64  `json:",omitempty"` // CPU time of all of them, in nanoseconds
 	System int64  `json:",omitempty"`
+	Tally  int64  `json:",omitempty"` // the same, as the tally has it; 0 without one
 	Peak   int64  `json:",omitempty"` // the largest memory of one of them, in bytes
 	Excess string `json:",omitempty"` // why the supervisor ended them early
 }
