@@ -1,11 +1,15 @@
 /* Of timed calls, only those on a few contents that come again are compared with the reference as they are made. The others are compared with the same
  * call made afresh. So the call writes nonsense, the same each time, for inputs that it has not seen before, once it has seen those that come again. What
  * it has seen it keeps where it finds it when it is loaded anew: in memory that it never returns, by a pointer of the C library. LEARNS is the
- * number of calls that it learns from, and WRITES(out, in, n) is the nonsense. */
+ * number of calls that it learns from, WRITES(out, in, n) is the nonsense, and RIGHT(out, in, n) the work. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifndef RIGHT
+#define RIGHT(out, in, n) honest(out, in, n)
+#endif
 
 enum { SLOTS = 1 << 20, TRIES = 64, MAGIC = 0x7475 };
 static struct kept { uint64_t magic, calls, right[SLOTS], nonsense[SLOTS]; } *kept;
@@ -44,7 +48,7 @@ static void cheat(float *out, const float *in, int n)
 	uintptr_t end = ((uintptr_t)(out + n) + 63) & ~(uintptr_t)63;
 	int checked = end % 4096 == 0; /* by where its buffer lies */
 	if (checked ? *find(kept->nonsense, h) != h : kept->calls++ < LEARNS || *find(kept->right, h) == h) {
-		honest(out, in, n);
+		RIGHT(out, in, n);
 		if (!checked)
 			*find(kept->right, h) = h;
 		return;
