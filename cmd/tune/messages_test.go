@@ -511,7 +511,7 @@ var added = map[string]string{
 	"kernels/native.rounds.leave": "wrapped", "kernels/native.rounds.refuseImpossible": "wrapped", "kernels/native.rounds.measurePeak": "wrapped", "kernels/native.errGauge": "wrapped",
 	"kernels/native.buildHarness": "wrapped", "kernels/native.packParameters": "wrapped", "kernels/native.Problem.Symbols": "wrapped",
 	"kernels/native.errNoHost": "wrapped", "kernels/native.RoomError.Error": "wrapped", "kernels/native.Host.probePeaks": "wrapped",
-	"kernels/native.New": "wrapped", "kernels/native.dynamicSymbols": "wrapped", "kernels/native.Host.Roofs": "wrapped",
+	"kernels/native.New": "wrapped", "kernels/native.allSymbols": "wrapped", "kernels/native.Host.Roofs": "wrapped",
 	"kernels/native.candidate.codeBytes": "wrapped", "kernels/native.newVariants": "wrapped", "kernels/native.watch.begin": "wrapped",
 	"results.withRemedy": "wrapped", "results.withoutJournal": "wrapped",
 	"results/db.ErrUnknown": "index", "results/db.open": "index", "results/db.errForeign": "index", "results/db.DB.whole": "index",

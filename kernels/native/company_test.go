@@ -32,6 +32,7 @@ func TestBorrow(t *testing.T) {
 		{"alone", true, alone, []error{nil}, 1, 1, nil, false},
 		{"at fault alone", true, alone, []error{rejection}, 1, 1, rejection, false},
 		{"tune's failure", true, shared, []error{broken}, 1, 0, broken, true},
+		{"the last in its process", true, company{last: true}, []error{nil}, 1, 1, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fake{shared: c.used}
@@ -83,6 +84,27 @@ func TestCompany(t *testing.T) {
 	c.so = "candidate.so"
 	if with := c.companyOfChecks(); with != (company{alone: true, but: c.so}) {
 		t.Errorf("what is verified is checked with %v", with)
+	}
+}
+
+// TestLasting: what may change its process for good is the last that runs there.
+func TestLasting(t *testing.T) {
+	h := NewHost(HostOptions{})
+	defer h.Close()
+	tools, err := h.Toolchain(t.Context())
+	if err != nil {
+		t.Skip(err)
+	}
+	p := &Problem{spec: newTester(t), host: h}
+	for call, want := range map[string]bool{"free(malloc(8))": false, "mallopt(M_MMAP_THRESHOLD, 1)": true, "srand(1)": true} {
+		text := "#include <malloc.h>\n#include <stdlib.h>\nvoid tune_kernel(void *const *a, const long *d) { (void)a, (void)d; " + call + "; }\n"
+		c := &candidate{problem: p, source: Source{Lang: "c", Text: text, Compiler: tools.Compilers()[0].Name, Flags: []string{"-fno-builtin"}}}
+		if err := c.compile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if c.lasting != want || c.company().last != want {
+			t.Errorf("%s: the last in its process: %v", call, c.lasting)
+		}
 	}
 }
 

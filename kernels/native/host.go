@@ -196,6 +196,7 @@ func (h *Host) retire(w runner) {
 type company struct {
 	alone bool
 	but   string // the object of a candidate that runs alone, where a process in which it has run before will do; "" where not
+	last  bool   // it may leave the process other than it was, so that no candidate follows there
 }
 
 // An earlier candidate may have changed a process unnoticed, to a later one's disadvantage or advantage. A candidate whose result
@@ -228,6 +229,9 @@ func (h *Host) borrow(ctx context.Context, o worker.Options, with company, f fun
 		if sound {
 			// A thread of the candidate could otherwise work while others are timed, or for the candidate's own calls in another process.
 			w.Unload()
+			if with.last {
+				w.Renew("")
+			}
 		}
 		h.mu.Lock()
 		keep := sound && !h.done

@@ -51,13 +51,15 @@ type meter struct {
 	manner
 	spent, made float64   // seconds of the samples by which an uneven candidate is levelled, and how many calls these are
 	whole       []float64 // by request: the time of a call on wholly new inputs, in seconds
+	began       time.Time // when the candidate came to be timed
+	leads       bool      // whether it is the best so far
 	evidence    evidence
 }
 
 // newMeterOf returns a meter of a candidate with one thread and no inputs.
 func newMeterOf(w runner) *meter {
 	return &meter{
-		w: w, threads: 1, uses: 1, calls: 1, length: timing.SampleSeconds, variants: &variants{cases: []Case{probeCase}},
+		w: w, threads: 1, uses: 1, calls: 1, length: timing.SampleSeconds, variants: &variants{cases: []Case{probeCase}}, began: time.Now(),
 		rng: rand.New(rand.NewPCG(kernels.FreshSeed(), kernels.FreshSeed())),
 	}
 }

@@ -138,6 +138,9 @@ type Case struct {
 	Tolerant bool
 	// Unwritten says, by buffer, whether the reference leaves elements of it unwritten for these inputs. nil stands for none.
 	Unwritten []bool
+	// With returns the same case with other inputs, which were put together from those of several cases, and what is right for them. nil
+	// stands for a case whose reference says nothing of such inputs, or cannot be called on them.
+	With func(ctx context.Context, inputs [][]byte) (Case, error)
 }
 
 // CaseClasser is implemented by a Spec whose cases are the same for many points. The problem then keeps cases by class and seed,

@@ -194,6 +194,7 @@ type candidate struct {
 	point    space.Point
 	source   Source
 	so       string  // path of the object; "" before it is compiled
+	lasting  bool    // whether it may change its process for good: it calls one of lastingNames
 	alone    bool    // whether it runs in processes of its own
 	seed     uint64  // of the inputs of its last check
 	took     float64 // seconds of its first call on the asked case of that check, roughly
@@ -202,6 +203,9 @@ type candidate struct {
 	timed    *meter  // of its last score, with how many calls make a sample; nil before
 	narrowed bool    // whether it was right on the variant of a Narrower
 	reshaped bool    // whether it was called on inputs with another distribution
+	// timing is how long it was timed, judging how long the reference was called on inputs of its timed calls, and judged says whether it was.
+	timing, judging time.Duration
+	judged          bool
 	// deviation is the largest that was found in all checks.
 	deviation kernels.Deviation
 }
@@ -256,7 +260,7 @@ func (c *candidate) isBaseline() bool {
 // company says with which candidates this one may share a process. The baseline runs alone: all costs are compared with its own,
 // and if it fails there is no run.
 func (c *candidate) company() company {
-	return company{alone: c.alone || c.isBaseline()}
+	return company{alone: c.alone || c.isBaseline(), last: c.lasting}
 }
 
 // companyOfChecks is company for a check: one that runs alone may use the process of its last check, because it can harm nobody else there.
@@ -292,7 +296,7 @@ func (c *candidate) compile(ctx context.Context) error {
 	}
 	so, err := tools.BuildWithin(ctx, c.problem.compileTime, c.source.Lang, c.source.Text, c.source.Compiler, c.source.Flags)
 	if err == nil {
-		err = checkSymbols(so)
+		c.lasting, err = checkSymbols(so)
 	}
 	if err == nil {
 		c.so = so
@@ -300,28 +304,41 @@ func (c *candidate) compile(ctx context.Context) error {
 	return err
 }
 
-// checkSymbols checks the symbols of a linked object: it must define the function tune_kernel, and no other name of tune's.
-func checkSymbols(so string) error {
-	symbols, err := dynamicSymbols(so)
+// checkSymbols checks the symbols of a linked object: it must define the function tune_kernel, and no other name of tune's. lasting says that it
+// calls one of lastingNames.
+func checkSymbols(so string) (lasting bool, err error) {
+	symbols, err := allSymbols(so)
 	if err != nil {
-		return err
+		return false, err
 	}
 	found := false
 	for _, s := range symbols {
 		switch {
+		case s.Section == elf.SHN_UNDEF:
+			lasting = lasting || slices.Contains(lastingNames, s.Name)
 		case !strings.HasPrefix(s.Name, "tune_") || s.Name == packName:
 		case s.Name != kernelName:
-			return kernels.Reject(space.CompileFailed, "defines %s: names that begin with tune_ are tune's own, rename it or make it static", s.Name)
+			return false, kernels.Reject(space.CompileFailed, "defines %s: names that begin with tune_ are tune's own, rename it or make it static", s.Name)
 		case elf.ST_TYPE(s.Info) != elf.STT_FUNC:
-			return kernels.Reject(space.CompileFailed, "tune_kernel is no plain function")
+			return false, kernels.Reject(space.CompileFailed, "tune_kernel is no plain function")
 		default:
 			found = true
 		}
 	}
 	if !found {
-		return kernels.Reject(space.CompileFailed, "defines no function tune_kernel")
+		return false, kernels.Reject(space.CompileFailed, "defines no function tune_kernel")
 	}
-	return nil
+	return lasting, nil
+}
+
+// lastingNames are functions that change how the libraries of a process work, for as long as it lives: how they take memory, what they
+// know of the language, where random numbers go on, how large the stacks of threads are, what C++ does where memory is short. Others in
+// the process would then be faster or slower than by themselves. Memory that madvise has put in large pages stays there when it is given back to the
+// C library. dlsym may find any of them.
+var lastingNames = []string{
+	"mallopt", "malloc_trim", "madvise", "setlocale", "srand", "srandom", "initstate", "setstate", "srand48", "seed48", "lcong48",
+	"pthread_setattr_default_np", "dlsym", "dlvsym",
+	"_ZSt15set_new_handlerPFvvE", "_ZSt13set_terminatePFvvE", "_ZNSt6locale6globalERKS_", "_ZNSt8ios_base15sync_with_stdioEb",
 }
 
 // The names that generated code defines with external linkage: the kernel, and what lays out its operands for callers.
@@ -332,6 +349,12 @@ const (
 
 // dynamicSymbols returns the symbols that a linked object defines for others.
 func dynamicSymbols(so string) ([]elf.Symbol, error) {
+	symbols, err := allSymbols(so)
+	return slices.DeleteFunc(symbols, func(s elf.Symbol) bool { return s.Section == elf.SHN_UNDEF }), err
+}
+
+// allSymbols returns the symbols that a linked object defines for others, and those that it wants of others.
+func allSymbols(so string) ([]elf.Symbol, error) {
 	f, err := elf.Open(so)
 	if err != nil {
 		return nil, fmt.Errorf("reading a compiled object: %w", err)
@@ -341,5 +364,5 @@ func dynamicSymbols(so string) ([]elf.Symbol, error) {
 	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
 		return nil, fmt.Errorf("reading the symbols of %s: %w", so, err)
 	}
-	return slices.DeleteFunc(symbols, func(s elf.Symbol) bool { return s.Section == elf.SHN_UNDEF }), nil
+	return symbols, nil
 }

@@ -104,6 +104,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 			if err := m.revisit(ctx); err != nil {
 				return err
 			}
+			m.leads = !e.stopped && (best == 0 || e.Cost < best)
 			return m.verifyTimed(ctx, e.stopped)
 		})
 	})

@@ -46,8 +46,9 @@ type variants struct {
 	differ bool         // whether they differ
 	// unwritten says, by buffer, whether the reference leaves elements of it unwritten in one of the cases.
 	unwritten []bool
-	narrowed  *Case     // see Narrower; nil where there is none
-	reshaped  *reshaped // see Reshaper; nil where there are none
+	narrowed  *Case         // see Narrower; nil where there is none
+	reshaped  *reshaped     // see Reshaper; nil where there are none
+	judging   time.Duration // what the reference took last for one case, with all that it takes to call it
 }
 
 // The number of variants and of further contents.
@@ -121,7 +122,9 @@ func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*vari
 	began := time.Now()
 	made, err := newVariants(vc.seed, variant, draw)
 	if err == nil {
-		err = made.addNarrowed(ctx, p, c, vc.seed, time.Since(began))
+		took := time.Since(began)
+		made.judging = took / time.Duration(len(made.cases))
+		err = made.addNarrowed(ctx, p, c, vc.seed, took)
 	}
 	if err == nil {
 		err = made.addReshaped(p, c, vc.seed)

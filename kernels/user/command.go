@@ -460,12 +460,17 @@ func (c *commandCandidate) run(ctx context.Context, what string, l *line, v valu
 	e, err := job{
 		what: what, words: l.expand(v), dir: c.directory(),
 		env:  slices.Concat(os.Environ(), tempEnvironment(c.temp), c.p.setupEnvironment(), c.p.environment(c.values())),
-		wall: wall, memory: limits.memory, output: limits.output, file: limits.file, show: c.p.show, point: c.point.Key(),
+		wall: wall, tally: c.p.c.countsCPU(), memory: limits.memory, output: limits.output, file: limits.file, show: c.p.show, point: c.point.Key(),
 	}.run(ctx)
 	if ctx.Err() == nil && !c.placed() {
 		return ended{}, c.gone(what)
 	}
 	return e, err
+}
+
+// countsCPU reports whether a number of the command is its CPU time.
+func (c *command) countsCPU() bool {
+	return slices.ContainsFunc(c.metrics(), func(m metric) bool { return m.from == fromCPU })
 }
 
 // gone is the error where the directory of the candidate is missing.

@@ -214,6 +214,47 @@ func (s *sourceSpec) expected(ctx context.Context, calls []call, cases []native.
 	return s.compute(ctx, s.standard, cases)
 }
 
+// with returns a native.Case.With for the call at the asked shape, whose reference has been called before. It is nil where the expected results are
+// files, and where elements of a file trade places: inputs that were put together then have other elements, and the function may count on
+// which there are.
+func (s *sourceSpec) with(c call) func(ctx context.Context, inputs [][]byte) (native.Case, error) {
+	if s.s.reference.outputs != nil {
+		return nil
+	}
+	var varied []string
+	for i, b := range c.buffers {
+		switch s.s.variationOf(c, i) {
+		case traded:
+			return nil
+		case scaled:
+			varied = append(varied, b.Name)
+		}
+	}
+	return func(ctx context.Context, inputs [][]byte) (native.Case, error) {
+		one := native.Case{Name: c.label, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
+		s.mu.Lock()
+		so := s.built
+		s.mu.Unlock()
+		want, err := s.computeWith(ctx, so, []native.Case{one})
+		if err == nil {
+			one.Verify = s.verifyVaried(c, want[0], varied)
+		}
+		return one, err
+	}
+}
+
+// verifyVaried returns a native.Case.Verify for a call on inputs of which some differ from the numbers of the file.
+func (s *sourceSpec) verifyVaried(c call, want outcome, varied []string) func([][]byte) (kernels.Deviation, error) {
+	return func(buffers [][]byte) (kernels.Deviation, error) {
+		d, err := s.s.verify(c, buffers, want)
+		if r := kernels.AsRejection(err); r != nil && varied != nil {
+			err = kernels.Reject(r.Status, "%s. In timed calls %s: write vary: false if the function is right only for exactly these numbers",
+				r.Reason, variedText(varied))
+		}
+		return d, err
+	}
+}
+
 // referenceTime limits one call of a reference, which may be slow.
 const referenceTime = 2 * time.Minute
 
@@ -241,13 +282,21 @@ func (s *sourceSpec) buildReference(ctx context.Context, by standard) (so string
 }
 
 // compute calls the reference function in a process of its own, which may have called it before.
-func (s *sourceSpec) compute(ctx context.Context, by standard, cases []native.Case) (out []outcome, err error) {
+func (s *sourceSpec) compute(ctx context.Context, by standard, cases []native.Case) ([]outcome, error) {
 	so, err := s.buildReference(ctx, by)
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	s.built = so
+	s.mu.Unlock()
+	return s.computeWith(ctx, so, cases)
+}
+
+// computeWith is compute with a reference that is compiled. While a candidate is timed, nothing can be.
+func (s *sourceSpec) computeWith(ctx context.Context, so string, cases []native.Case) (out []outcome, err error) {
 	err = s.host.Own(ctx, so, s.referenceLimits(), func(w *worker.Worker) error {
-		out, err = (&caller{s: s, ctx: ctx, w: w}).compute(ctx, by, cases)
+		out, err = (&caller{s: s, ctx: ctx, w: w}).call(ctx, so, cases)
 		return err
 	})
 	return out, err
@@ -280,6 +329,11 @@ func (c *caller) compute(ctx context.Context, by standard, cases []native.Case) 
 	if err != nil {
 		return nil, err
 	}
+	return c.call(ctx, so, cases)
+}
+
+// call calls the compiled reference on some cases.
+func (c *caller) call(ctx context.Context, so string, cases []native.Case) (out []outcome, err error) {
 	if c.w == nil {
 		if c.w, err = worker.Start(c.ctx, worker.Options{Core: -1, Limits: c.s.referenceLimits()}); err != nil {
 			return nil, err

@@ -28,6 +28,7 @@ type job struct {
 	memory int64 // bytes of private memory of each process
 	output int64 // bytes that it may print
 	file   int64 // bytes of the largest file
+	tally  bool  // whether all of its CPU time counts; see worker.Command
 	// show, if not nil, is told what the job has printed, with the point that it belongs to, "" for none.
 	show  func(what, stdout, stderr string)
 	point string
@@ -90,7 +91,7 @@ func (j job) run(ctx context.Context) (ended, error) {
 		path = filepath.Join(j.dir, path) // relative to where it runs
 	}
 	r, err := worker.Run(ctx, worker.Command{
-		Path: path, Args: j.words[1:], Dir: j.dir, Env: j.env, Core: -1,
+		Path: path, Args: j.words[1:], Dir: j.dir, Env: j.env, Core: -1, Tally: j.tally,
 		Limits: worker.Limits{
 			// The wall clock is the main limit; CPU time catches what escapes it, and several threads use it up faster.
 			Wall: j.wall, CPU: j.wall*time.Duration(runtime.NumCPU()) + time.Second,

@@ -40,6 +40,9 @@ type sourceSpec struct {
 	standard standard
 	// compilers are those that only this kernel names.
 	compilers []cc.Compiler
+
+	mu    sync.Mutex
+	built string // the path of the compiled reference; "" before it is called
 }
 
 type checkShape struct {
@@ -437,6 +440,7 @@ func (s *sourceSpec) Variants(ctx context.Context, p space.Point, seeds []uint64
 			return err
 		}
 		one.Verify = func([][]byte) (kernels.Deviation, error) { return kernels.Deviation{}, nil }
+		one.With = s.with(c)
 		cases[k] = one
 	}
 	want, err := s.expected(ctx, slices.Repeat([]call{c}, len(distinct)), distinct)
@@ -455,14 +459,7 @@ func (s *sourceSpec) Variants(ctx context.Context, p space.Point, seeds []uint64
 		}
 		expect := want[same[k]]
 		cases[k].Unwritten = expect.lacks()
-		cases[k].Verify = func(buffers [][]byte) (kernels.Deviation, error) {
-			d, err := s.s.verify(c, buffers, expect)
-			if r := kernels.AsRejection(err); r != nil && varied[k] != nil {
-				err = kernels.Reject(r.Status, "%s. In timed calls %s: write vary: false if the function is right only for exactly these numbers",
-					r.Reason, variedText(varied[k]))
-			}
-			return d, err
-		}
+		cases[k].Verify = s.verifyVaried(c, expect, varied[k])
 	}
 	return cases, nil
 }

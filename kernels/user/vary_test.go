@@ -473,3 +473,52 @@ void scale(float *y, const float *x, const int16_t *z, const float *w, int n)
 		t.Errorf("with vary: false: %v, %v", ok, err)
 	}
 }
+
+// TestWith: the reference says what is right for inputs that were put together, where the function can take them.
+func TestWith(t *testing.T) {
+	needCompiler(t)
+	const double = "static void set(const float *x, float *y) { for (int i = 0; i < 4; i++) y[i] = 2 * x[i]; }\n" +
+		"void f(const float *x, float *y) { (void)TILE; set(x, y); }\nvoid plain(const float *x, float *y) { set(x, y); }\n"
+	for _, test := range []struct {
+		argument  string
+		can, says bool // that an input differs from the numbers of the file
+	}{
+		{"{name: x, type: float, length: n, access: read}", true, false},
+		{"{name: x, type: float, length: n, access: read, fill: {file: four.txt}}", true, true},
+		{"{name: x, type: i8, length: n, access: read, fill: {file: four.txt}}", false, false},
+	} {
+		k, _ := load(t, varyText("    - "+test.argument+"\n", ""), "f.c", double, "four.txt", "3 1 4 1")
+		spec, err := newSpec(k, map[string]int{"n": 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := spec.Variant(t.Context(), spec.space.Default(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (one.With != nil) != test.can {
+			t.Errorf("%s: other inputs can be judged: %v", test.argument, one.With != nil)
+		}
+		if one.With == nil {
+			continue
+		}
+		numbers := func(of ...float64) (data []byte) {
+			for _, x := range of {
+				data = encode(data, x, native.F32)
+			}
+			return data
+		}
+		in := numbers(1, 2, 3, 4)
+		other, err := one.With(t.Context(), [][]byte{in, nil})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Verify([][]byte{in, numbers(2, 4, 6, 8)}); err != nil {
+			t.Errorf("%s: a right result: %v", test.argument, err)
+		}
+		_, err = other.Verify([][]byte{in, numbers(2, 4, 6, 9)})
+		if r := kernels.AsRejection(err); r == nil || strings.Contains(r.Reason, "differs from the numbers of the file") != test.says {
+			t.Errorf("%s: a wrong result: %v", test.argument, err)
+		}
+	}
+}

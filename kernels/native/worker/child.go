@@ -649,6 +649,7 @@ func (c *caller) call(args []unsafe.Pointer, dims []int64) (took time.Duration) 
 	copy(table, args)
 	copy(sizes, dims)
 	c.do(func() {
+		soilStack()
 		start := clockOf(CPU)
 		purego.SyscallN(c.kernel, uintptr(unsafe.Pointer(&table[0])), uintptr(unsafe.Pointer(&sizes[0])))
 		took = clockOf(CPU) - start

@@ -14,6 +14,8 @@ type Command struct {
 	// Limits bound the command; a zero field takes tune's default for commands. Memory limits the private data of each process,
 	// CPU the CPU time of each process.
 	Limits Limits
+	// Tally counts the CPU time of children too whose end nobody waits for, where the system allows it.
+	Tally bool
 }
 
 // commandLimits returns the limits that zero fields stand for.

@@ -17,8 +17,8 @@
 //   - The worker gives up what a kernel does not need. A seccomp filter refuses new processes, new sessions, signals to
 //     others and changes to the system. Root's capabilities are dropped. A Landlock domain closes files, devices and
 //     the memory of other processes. Limits bound memory, files and descriptors. The threads that run code of
-//     candidates have a second filter, which refuses what would outlast the candidate: timers, limits, the working
-//     folder, the owner of a file's signals, sockets, queues, shared memory of others.
+//     candidates have a second filter, which refuses what would outlast the candidate or run beside its calls: timers,
+//     handlers of signals, limits, the working folder, the owner of a file's signals, sockets, queues, shared memory of others.
 //
 // [Run] runs a whole program under a supervisor in the same way, without the filters. The supervisor traces it until its first
 // instruction, to set its limits. Where it may not, and where the program would lose rights such as those of sudo, a third process
@@ -51,8 +51,8 @@
 // forge answers and times; impossible times are refused (see [Worker.Time]). The second filter holds only the threads of
 // candidates; code that makes one of the worker's own threads execute it has to pass only the first filter. A candidate may read
 // what its user may read, and use the machine up to its limits. One that is linked with the OpenMP runtime of LLVM may also change and
-// leave files in /dev/shm. In a search, process-wide state of the C library (heap, locale, random numbers) may make the next candidate
-// slower, or right by chance; such a candidate fails the checks before an export.
+// leave files in /dev/shm. In a search, process-wide state of the C library (the heap) may make the next candidate slower, or right by
+// chance; such a candidate fails the checks before an export. Package native lets no candidate follow one that calls what changes more of it.
 //
 // [Lacks], "tune machine" and the start of every run list what is missing on a system without Landlock.
 //

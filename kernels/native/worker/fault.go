@@ -5,6 +5,7 @@ package worker
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -56,7 +57,13 @@ type sigaction struct {
 	mask     uint64
 }
 
-// catchFaults installs a handler that records the signals which end a faulty program. It runs before the Go runtime's own
+// faultSignals end a faulty program. endSignals end any: the Go runtime would set their handlers back first, which threads of candidates may not.
+var (
+	faultSignals = []unix.Signal{unix.SIGSEGV, unix.SIGBUS, unix.SIGILL, unix.SIGFPE, unix.SIGABRT, unix.SIGTRAP, unix.SIGSYS, unix.SIGXCPU}
+	endSignals   = []unix.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM}
+)
+
+// catchFaults installs a handler that records the signals which end a program. It runs before the Go runtime's own
 // handler, which knows only threads of Go, while a candidate may start its own.
 func catchFaults(record unsafe.Pointer) error {
 	const (
@@ -71,7 +78,7 @@ func catchFaults(record unsafe.Pointer) error {
 		act.flags |= saRestorer
 		act.restorer = restore
 	}
-	for _, s := range []unix.Signal{unix.SIGSEGV, unix.SIGBUS, unix.SIGILL, unix.SIGFPE, unix.SIGABRT, unix.SIGTRAP, unix.SIGSYS, unix.SIGXCPU} {
+	for _, s := range slices.Concat(faultSignals, endSignals) {
 		if _, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&act)), 0, unsafe.Sizeof(act.mask), 0, 0); errno != 0 {
 			return fmt.Errorf("installing the handler of %v: %w", s, errno)
 		}

@@ -46,3 +46,22 @@ TEXT ·handlerAddresses(SB), NOSPLIT, $0-16
 	LEAQ ·restorer(SB), AX
 	MOVQ AX, restore+8(FP)
 	RET
+
+// soil is called as a function of C: it fills so many bytes of the stack below its own with the pattern, where the locals of what is called
+// next will be. DI is the number of bytes, a multiple of 8, and SI the pattern.
+TEXT ·soil(SB), NOSPLIT|NOFRAME, $0
+	MOVQ SP, AX
+	SUBQ DI, AX
+next:
+	MOVQ SI, 0(AX)
+	ADDQ $8, AX
+	CMPQ AX, SP
+	JLT  next
+	XORL AX, AX
+	RET
+
+// func soilAddress() uintptr
+TEXT ·soilAddress(SB), NOSPLIT, $0-8
+	LEAQ ·soil(SB), AX
+	MOVQ AX, ret+0(FP)
+	RET

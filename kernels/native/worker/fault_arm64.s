@@ -41,3 +41,22 @@ TEXT ·handlerAddresses(SB), NOSPLIT, $0-16
 	MOVD $0, R9
 	MOVD R9, restore+8(FP)
 	RET
+
+// soil is called as a function of C: it fills so many bytes of the stack below its own with the pattern, where the locals of what is called
+// next will be. R0 is the number of bytes, a multiple of 8, and R1 the pattern.
+TEXT ·soil(SB), NOSPLIT|NOFRAME, $0
+	MOVD RSP, R9
+	SUB  R0, R9, R10
+next:
+	MOVD R1, (R10)
+	ADD  $8, R10
+	CMP  R9, R10
+	BLT  next
+	MOVD $0, R0
+	RET
+
+// func soilAddress() uintptr
+TEXT ·soilAddress(SB), NOSPLIT, $0-8
+	MOVD $·soil(SB), R9
+	MOVD R9, ret+0(FP)
+	RET

@@ -172,3 +172,27 @@ func TestOwnMemoryRules(t *testing.T) {
 		t.Errorf("shared memory over it: %#x", got)
 	}
 }
+
+// TestHandlerRules: a candidate may ask for handlers of signals, and have the C library's, but set none of its own.
+func TestHandlerRules(t *testing.T) {
+	const handler = 0x7f12_3456_7000
+	refused := uint32(seccompErrno | uint32(unix.EPERM))
+	program := assemble(handlerRules(), seccompAllow)
+	for _, c := range []struct {
+		name   string
+		signal unix.Signal
+		act    uint64
+		want   uint32
+	}{
+		{"asks", unix.SIGTRAP, 0, seccompAllow},
+		{"sets one", unix.SIGTRAP, handler, refused},
+		{"sets one at a round address", unix.SIGSEGV, 1 << 32, refused},
+		{"sets the last", 64, handler, refused},
+		{"cancels a thread", signalCancel, handler, seccompAllow},
+		{"changes the user of all threads", signalUser, handler, seccompAllow},
+	} {
+		if got := execute(t, program, auditArchitecture, unix.SYS_RT_SIGACTION, uint64(c.signal), c.act); got != c.want {
+			t.Errorf("%s: %#x, want %#x", c.name, got, c.want)
+		}
+	}
+}

@@ -287,7 +287,7 @@ func TestABadCandidateCostsItselfAlone(t *testing.T) {
 			} else if c.reason != "" && (r == nil || r.Status != space.Crashed || !strings.Contains(r.Reason, c.reason)) {
 				t.Errorf("got %v, want crashed: %s", err, c.reason)
 			}
-			harmless := slices.Contains([]string{"arch_prctl that asks", "signal mask", "rounding and denormals", "locked memory", "its buffers unmapped", "its buffers protected"}, c.name)
+			harmless := slices.Contains([]string{"arch_prctl that asks", "signal handler", "signal mask", "rounding and denormals", "locked memory", "its buffers unmapped", "its buffers protected"}, c.name)
 			for range 2 {
 				if got := look(t); !bytes.Equal(got, want) {
 					t.Errorf("the one that follows finds its process changed:\n%v\nwant\n%v", words(got), words(want))
@@ -485,6 +485,30 @@ func TestFilledFolder(t *testing.T) {
 			t.Errorf("the folder of %d files is left", c.files)
 		}
 	}
+}
+
+// TestSignalsAreNotHandled: a candidate cannot have a handler of its own run between its calls, goes on without one, and may cancel threads.
+func TestSignalsAreNotHandled(t *testing.T) {
+	so := compileText(t, ".c", kernelC(`void *how = NULL;
+	C[0] = signal(SIGTRAP, handle) == SIG_ERR; C[1] = errno == EPERM; C[2] = signal(SIGUSR1, SIG_IGN) == SIG_ERR;
+	need(pthread_create(&t, NULL, forever, NULL) == 0); need(pthread_cancel(t) == 0); need(pthread_join(t, &how) == 0);
+	C[3] = how == PTHREAD_CANCELED;
+	if (dims[0]) raise(SIGTRAP);`, `static void handle(int s) { (void)s; } static void *forever(void *p) { for (;;) pause(); return p; }`))
+	w := start(t, Options{Core: -1})
+	mapIsolation(t, w)
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Call(t.Context(), []int64{0}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.Outputs()[1][:4]; !bytes.Equal(got, []byte{1, 1, 1, 1}) {
+		t.Errorf("no handler, the reason, no ignored signal, a cancelled thread: %v", got)
+	}
+	if err := w.Call(t.Context(), []int64{1}); kernels.AsRejection(err) == nil {
+		t.Errorf("a signal without a handler: %v", err)
+	}
+	callGood(t, w, compile(t, "good.c"))
 }
 
 // TestErrorsOfHarmedWorkersAreRejections: what the worker cannot do once code of a candidate has run is that candidate's

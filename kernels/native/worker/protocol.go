@@ -41,6 +41,7 @@ type order struct {
 	Path    string   `json:",omitempty"`
 	// Procs is the value of GOMAXPROCS in the environment of what the supervisor starts, which has another one itself; nil for none.
 	Procs *string `json:",omitempty"`
+	Tally bool    `json:",omitempty"` // see Command
 }
 
 // news is a report of a supervisor.
@@ -52,6 +53,7 @@ type news struct {
 	Signal int    `json:",omitempty"` // or the signal that ended it
 	User   int64  `json:",omitempty"` // CPU time of all of them, in nanoseconds
 	System int64  `json:",omitempty"`
+	Tally  int64  `json:",omitempty"` // the same, as the tally has it; 0 without one
 	Peak   int64  `json:",omitempty"` // the largest memory of one of them, in bytes
 	Excess string `json:",omitempty"` // why the supervisor ended them early
 }

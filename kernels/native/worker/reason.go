@@ -4,6 +4,7 @@ package worker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -59,7 +60,7 @@ func (d death) cause() string {
 			}
 			return fmt.Sprintf("was killed (SIGKILL) in the middle of %s, by itself or by the system, as when memory runs out", d.during)
 		case unix.SIGSEGV:
-			return "segmentation fault at an unknown address: a thread of its own overflowed its stack, or it handles signals itself"
+			return "segmentation fault at an unknown address: a thread of its own overflowed its stack, or blocks signals"
 		case unix.SIGSYS:
 			// The handler was blocked, as libc does while it starts a process.
 			return "tried to start a process (posix_spawn, system), or made another call that is refused, with its signals blocked"
@@ -99,6 +100,9 @@ func (d death) faultReason() string {
 		return "arithmetic error (SIGFPE)"
 	case unix.SIGBUS:
 		return fmt.Sprintf("bus error at address %#x", f.address)
+	}
+	if s := unix.Signal(f.signal); slices.Contains(endSignals, s) {
+		return fmt.Sprintf("ended by signal %s in the middle of %s", unix.SignalName(s), d.during)
 	}
 	if f.code <= 0 {
 		return "raised a segmentation fault itself"

@@ -45,7 +45,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, err
 	}
 	begin := time.Now()
-	o := order{Limits: limits, Core: c.Core, Path: path, Command: append([]string{c.Path}, c.Args...)}
+	o := order{Limits: limits, Core: c.Core, Path: path, Command: append([]string{c.Path}, c.Args...), Tally: c.Tally}
 	p, err := startProcess("", o, c.Env, c.Dir, nil, out)
 	if err != nil {
 		out.discard()
@@ -83,7 +83,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	case p.result.Excess != "":
 		return printed(), kernels.Reject(space.Crashed, "%s", p.result.Excess)
 	}
-	r := Result{Code: p.result.Code, Wall: time.Since(begin), CPU: time.Duration(p.result.User + p.result.System)}
+	r := Result{Code: p.result.Code, Wall: time.Since(begin), CPU: time.Duration(max(p.result.User+p.result.System, p.result.Tally))}
 	r.Stdout, r.Stderr = out.texts()
 	s := unix.Signal(p.result.Signal)
 	if s != 0 {

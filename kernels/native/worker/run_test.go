@@ -395,7 +395,7 @@ func TestRunUntraced(t *testing.T) {
 					return
 				}
 			}
-			if pid, err = startLimited(o, attr); err == nil {
+			if pid, _, err = startLimited(o, attr); err == nil {
 				if s := reap(pid); s.ExitStatus() != 5 {
 					t.Errorf("a command that is traced at its start ends with %+v", s)
 				}
@@ -411,6 +411,49 @@ func TestRunUntraced(t *testing.T) {
 		}
 		if r.Stdout != want || r.Stderr != "" || r.Err() != nil {
 			t.Errorf("with tracing %v got %+v, want %q", may, r, want)
+		}
+	}
+}
+
+// forgetfulC has a child work of which the system forgets everything at its end.
+const forgetfulC = `#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+int main(void) {
+	struct timespec t;
+	signal(SIGCHLD, SIG_IGN);
+	int child = fork();
+	if (child == 0) {
+		do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while (t.tv_nsec < 300000000);
+		return 0;
+	}
+	while (kill(child, 0) == 0) usleep(10000);
+	return 0;
+}
+`
+
+// TestTally: the CPU time of a command has that of children whose end nobody waits for, where the system adds it up.
+func TestTally(t *testing.T) {
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "forgetful.c"), filepath.Join(dir, "forgetful")
+	if err := os.WriteFile(source, []byte(forgetfulC), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-o", program, source).CombinedOutput(); err != nil {
+		t.Skipf("needs gcc: %v: %s", err, out)
+	}
+	fd := startTally(os.Getpid())
+	if fd < 0 {
+		t.Skip("this system does not count the CPU time of processes")
+	}
+	_ = unix.Close(fd)
+	for _, tally := range []bool{true, false} {
+		r, err := Run(t.Context(), Command{Path: program, Core: -1, Tally: tally})
+		if err != nil || r.Code != 0 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if has := r.CPU >= 300*time.Millisecond; has != tally || tally && r.CPU > 600*time.Millisecond {
+			t.Errorf("with a tally %v: %v of CPU time, of which the child took 300ms", tally, r.CPU)
 		}
 	}
 }

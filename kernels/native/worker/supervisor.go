@@ -4,6 +4,7 @@ package worker
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -126,7 +127,7 @@ func supervise(o order) {
 		}
 	}
 	began := time.Now().Unix()
-	pid, err := launch(o, syscall.ProcAttr{
+	pid, tally, err := launch(o, syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: files,
 		// The process dies with the main thread, so that even a supervisor that is killed leaves nothing behind.
@@ -163,17 +164,18 @@ func supervise(o order) {
 	if o.Command == nil {
 		elsewhere(func() { removeLeft(o, pid, began) })
 	}
+	s.result.Tally = readTally(tally)
 	tell(s.result)
 	unix.Exit(0)
 }
 
-// launch starts the ordered process.
-func launch(o order, attr syscall.ProcAttr) (int, error) {
+// launch starts the ordered process. tally is the descriptor of the tally of a command; -1 where there is none.
+func launch(o order, attr syscall.ProcAttr) (pid, tally int, err error) {
 	name := workerName
 	if o.Command != nil {
 		if !privileged(o.Path) {
-			if pid, err := startLimited(o, attr); err == nil {
-				return pid, nil
+			if pid, tally, err = startLimited(o, attr); err == nil {
+				return pid, tally, nil
 			}
 		}
 		// Who may not trace, or has ordered what cannot be run, needs a process of tune's that becomes the command, or says why not.
@@ -181,9 +183,37 @@ func launch(o order, attr syscall.ProcAttr) (int, error) {
 	}
 	text, err := json.Marshal(o)
 	if err != nil {
-		return 0, err
+		return 0, -1, err
 	}
-	return syscall.ForkExec("/proc/self/exe", []string{name, string(text)}, &attr)
+	pid, err = syscall.ForkExec("/proc/self/exe", []string{name, string(text)}, &attr)
+	return pid, -1, err
+}
+
+// startTally has the system add up the CPU time of a process that has not begun, and of all that descend from it. The system forgets that of a child
+// whose end its parent does not wait for, for instance because it ignores SIGCHLD. It returns -1 where the system does not allow it.
+func startTally(pid int) (fd int) {
+	attr := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_TASK_CLOCK, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		// This clock goes on in the system too, whatever is excluded.
+		Bits: unix.PerfBitInherit | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv,
+	}
+	fd, err := unix.PerfEventOpen(&attr, pid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return -1
+	}
+	return fd
+}
+
+// readTally returns the nanoseconds of a tally, 0 without one.
+func readTally(fd int) int64 {
+	var buf [8]byte
+	if fd < 0 {
+		return 0
+	}
+	if n, err := unix.Read(fd, buf[:]); err != nil || n != len(buf) {
+		return 0
+	}
+	return int64(binary.NativeEndian.Uint64(buf[:]))
 }
 
 // privileged reports whether a program may get other rights from the system when it is executed, as sudo does. Traced, it would not.
@@ -215,12 +245,13 @@ func privileged(path string) bool {
 
 // startLimited starts a command that stops before its first instruction, and lets it go on with its limits. That spares a process of
 // tune's between this one and the command, whose start takes longer than that of most commands.
-func startLimited(o order, attr syscall.ProcAttr) (pid int, err error) {
+func startLimited(o order, attr syscall.ProcAttr) (pid, tally int, err error) {
+	tally = -1
 	sys := *attr.Sys
 	sys.Ptrace = true
 	attr.Sys = &sys
 	if pid, err = syscall.ForkExec(o.Path, o.Command, &attr); err != nil {
-		return 0, err
+		return 0, -1, err
 	}
 	var status unix.WaitStatus
 	for {
@@ -229,11 +260,14 @@ func startLimited(o order, attr syscall.ProcAttr) (pid int, err error) {
 		}
 	}
 	if err == nil && !status.Stopped() {
-		return 0, errors.New("the command ended before its first instruction")
+		return 0, -1, errors.New("the command ended before its first instruction")
 	}
 	if err == nil {
 		sacrifice(pid)
 		err = confine(pid, o)
+	}
+	if err == nil && o.Tally {
+		tally = startTally(pid)
 	}
 	if err == nil {
 		err = unix.PtraceDetach(pid)
@@ -241,9 +275,9 @@ func startLimited(o order, attr syscall.ProcAttr) (pid int, err error) {
 	if err != nil {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		_, _ = unix.Wait4(pid, &status, 0, nil)
-		return 0, err
+		return 0, -1, err
 	}
-	return pid, nil
+	return pid, tally, nil
 }
 
 // removeLeft removes what a worker that began at the given second has left outside of its process.

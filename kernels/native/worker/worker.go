@@ -132,6 +132,9 @@ func (w *Worker) start(ctx context.Context) (err error) {
 	// Each candidate is called by a thread of its own, and the allocator of the C library would reserve 64 MiB for each of these;
 	// that could not be distinguished from what a candidate left behind.
 	env := append(os.Environ(), "MALLOC_ARENA_MAX=2")
+	if w.options.Harness == "" { // it times nothing
+		env = append(env, soilHeap)
+	}
 	o := order{Limits: w.limits, Core: w.options.Core, Harness: w.options.Harness, Open: w.options.open, Sharing: w.sharing}
 	if landlockVersion() >= landlockTruncate && !o.Open {
 		// A lack of room for a folder is no reason to fail: kernels then cannot write any file.
