@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tune/internal/files"
+	"tune/kernels"
 	"tune/kernels/user"
 	"tune/results/exchange"
 	"tune/results/library"
@@ -33,7 +34,7 @@ var (
 )
 
 // command says which command takes the file.
-func (k fileKind) command(path string) string { return fmt.Sprintf(k.takes, path) }
+func (k fileKind) command(path string) string { return fmt.Sprintf(k.takes, kernels.ShellWord(path)) }
 
 // mostTold is the size in bytes up to which a YAML file is read to tell what it is, beside the reading of the command itself.
 const mostTold = 256 << 10

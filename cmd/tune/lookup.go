@@ -106,9 +106,9 @@ func absent(path string) error {
 
 // nothingValid says why a run has no result.
 func nothingValid(dir string, evaluated int) error {
-	err := fmt.Errorf("no candidate was valid: see 'tune export %s --format csv' for the reasons", dir)
+	err := fmt.Errorf("no candidate was valid: see 'tune export %s --format csv' for the reasons", kernels.ShellWord(dir))
 	if evaluated == 0 {
-		err = fmt.Errorf("no candidate was evaluated before the budget ended: continue with a longer one, 'tune resume %s --budget TIME'", dir)
+		err = fmt.Errorf("no candidate was evaluated before the budget ended: continue with a longer one, 'tune resume %s --budget TIME'", kernels.ShellWord(dir))
 	}
 	return &exitError{exitNoValid, err}
 }

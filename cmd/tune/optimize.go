@@ -189,7 +189,7 @@ func (a *app) optimizeOn(c *cobra.Command, o optimizing, set settings, indexed s
 	defer a.end(found)
 	k := found.Asked()
 	if k == nil {
-		return usage(fmt.Errorf("--dir: %s is a run of a kernel, and has no client: 'tune resume %s' continues it", set.dir, set.dir))
+		return usage(fmt.Errorf("--dir: %s is a run of a kernel, and has no client: 'tune resume %s' continues it", set.dir, kernels.ShellWord(set.dir)))
 	}
 	if len(args) > 0 {
 		levels := k.Levels()

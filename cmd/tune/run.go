@@ -418,7 +418,7 @@ func adviseRun(dir, path string, made bool, err error) error {
 		if failed && base.Outcome.Status == space.WrongAnswer {
 			what = "it, its tolerance or the defaults of its parameters"
 		}
-		return fmt.Errorf("%w: fix %s in %s (try it with 'tune check %s'), and %s", err, what, path, configPath(path), again)
+		return fmt.Errorf("%w: fix %s in %s (try it with 'tune check %s'), and %s", err, what, path, kernels.ShellWord(configPath(path)), again)
 	case failed:
 		return fmt.Errorf("%w: mend what it names, and %s", err, again)
 	}
@@ -438,7 +438,7 @@ func adviseRun(dir, path string, made bool, err error) error {
 		return err // in every directory
 	}
 	if _, slow := errors.AsType[*tune.SlowBaselineError](err); slow {
-		return fmt.Errorf("%w: continue it with 'tune resume %s --budget TIME'", err, dir)
+		return fmt.Errorf("%w: continue it with 'tune resume %s --budget TIME'", err, kernels.ShellWord(dir))
 	}
 	if _, busy := errors.AsType[*results.InUseError](err); busy {
 		return fmt.Errorf("%w: wait for it, or use another --dir", err)
@@ -448,11 +448,11 @@ func adviseRun(dir, path string, made bool, err error) error {
 	}
 	switch _, unfit := errors.AsType[*results.DirError](err); {
 	case unfit && isRunDir(dir):
-		return fmt.Errorf("%w: continue it with 'tune resume %s', or use another --dir", err, dir)
+		return fmt.Errorf("%w: continue it with 'tune resume %s', or use another --dir", err, kernels.ShellWord(dir))
 	case unfit:
 		return fmt.Errorf("%w: use another --dir", err)
 	case isRunDir(dir):
-		return fmt.Errorf("%w; then 'tune resume %s' continues the run", err, dir)
+		return fmt.Errorf("%w; then 'tune resume %s' continues the run", err, kernels.ShellWord(dir))
 	}
 	return err
 }
@@ -978,7 +978,7 @@ func (a *app) export(ctx context.Context, e schedule.Exporter, dir string, to ex
 	_, program := errors.AsType[*catalog.ProgramError](lacks)
 	_, missing := errors.AsType[*catalog.MissingError](lacks)
 	if (program || missing) && (to.format == libraryFormat || to.format == "trace") {
-		return fmt.Errorf("--format %s: %w: 'tune export %s --format program' writes what the run found", to.format, lacks, dir)
+		return fmt.Errorf("--format %s: %w: 'tune export %s --format program' writes what the run found", to.format, lacks, kernels.ShellWord(dir))
 	}
 	if e.Measure {
 		if err := measuredElsewhere(dir); err != nil {
@@ -1132,7 +1132,7 @@ func scheduleIn(dir string) (string, error) {
 	if err := withoutResult(dir); err != nil {
 		return "", err
 	}
-	return "", fmt.Errorf("%s is missing: 'tune resume %s' writes it, if the run was interrupted", path, dir)
+	return "", fmt.Errorf("%s is missing: 'tune resume %s' writes it, if the run was interrupted", path, kernels.ShellWord(dir))
 }
 
 // mostChecks bounds --checks, whose seeds are drawn beforehand and printed.
