@@ -93,7 +93,7 @@ func (t *tiledWriter) amounts() [][]string {
 	if thin != "" {
 		columns, vectors = fmt.Sprintf("(%s + %s)", wide, thin), fmt.Sprintf("(%s * %d + %s)", wide, c.NV, narrow)
 	}
-	if c.Tail == TailScalar { // columns that are computed one by one
+	if c.Tail == TailScalar && t.tails() == nil { // columns that are computed one by one
 		alone = fmt.Sprintf("%s %% %d", cols, lanes)
 	}
 	deep, rowBlocks, colBlocks := blocksOf("k", t.kc), blocksOf(rows, t.mc), blocksOf(cols, t.nc)
@@ -152,7 +152,7 @@ func (t *tiledWriter) colAmounts(cols string) (wide, narrow, thin string) {
 	switch {
 	case t.c.Tail == TailPadded:
 		return blocksOf(cols, nr), "", ""
-	case t.anyWidth():
+	case t.anyWidth(), t.tails() != nil: // tails take about as long as a tile of all their columns would
 		return wide, narrow, fmt.Sprintf("(%s %% %d > 0)", cols, nr)
 	case t.c.Tail == TailScalar && t.c.NV == 1:
 		return wide, "", ""

@@ -102,8 +102,9 @@ func TestTileAmounts(t *testing.T) {
 	}{
 		{map[string]any{"isa": "avx512", "vec": 64, "mr": 13, "nv": 2, "fixed": true}, []int{8, 4, 2, 1}, nil, true},
 		{map[string]any{"isa": "avx512", "vec": 64, "mr": 13, "nv": 2}, []int{8, 5, 4, 2, 1}, nil, true},
-		{map[string]any{"isa": "avx2", "vec": 32, "mr": 2, "nv": 4, "fixed": true}, []int{1}, []int{2, 1}, false},
-		{map[string]any{"isa": "avx2", "vec": 32, "mr": 3, "nv": 3}, []int{2, 1}, []int{2, 1}, false},
+		{map[string]any{"isa": "avx2", "vec": 32, "mr": 2, "nv": 4, "fixed": true}, []int{1}, nil, true},
+		{map[string]any{"isa": "avx2", "vec": 32, "mr": 3, "nv": 3}, []int{2, 1}, nil, true},
+		{map[string]any{"isa": "generic", "vec": 16, "mr": 2, "nv": 4, "fixed": true}, []int{1}, []int{2, 1}, false},
 	} {
 		s := newTestSpec(t, wide, LayoutNN, Dims{18, 47, 167}, 1)
 		test.values["form"], test.values["tail"], test.values["ku"], test.values["kc"], test.values["mc"], test.values["nc"] = FormTiled, TailMasked, 2, 167, 18, 47
@@ -116,7 +117,7 @@ func TestTileAmounts(t *testing.T) {
 		for _, d := range [][3]int{{18, 47, 167}, {9, 17, 5}, {13, 32, 168}, {40, 91, 400}, {12, 31, 169}, {11, 40, 7}, {26, 33, 167}, {24, 57, 166}} {
 			m, n, k := d[0], d[1], d[2]
 			apart := 0 // columns that are dot products
-			if n%lanes == 1 && m > 20 {
+			if n%lanes == 1 && (lanes == 16 && m > 20 || lanes == 8 && m > 24) {
 				apart, n = 1, n-1
 			}
 			want := make([]float64, 9) // tiles, those of fewer rows, and the steps
@@ -151,7 +152,8 @@ func TestTileAmounts(t *testing.T) {
 				}
 			}
 			got := amountsAt(t, s.Amounts(p), int64(m), int64(n+apart), int64(k))
-			if want = append(want, float64(k*m*apart), float64(m*apart)); !slices.Equal(slices.Concat(got[2:11], got[14:16]), want) {
+			if want = append(want, float64(k*m*apart), float64(m*apart)); !slices.Equal(slices.Concat(got[2:11], got[14:16]), want) && lanes > 4 ||
+				!slices.Equal(got[2:11], want[:9]) {
 				t.Errorf("%v m=%d n=%d k=%d: %v, want %v", test.values, m, n+apart, k, got, want)
 			}
 		}

@@ -18,7 +18,10 @@ func (t *tiledWriter) byColumns() bool {
 // ones.
 func (t *tiledWriter) fewColumns(few, m, k, apart string) string {
 	cond := fmt.Sprintf("%s * (%s * (%s / 8 + 16) + 3 * %[3]s * (%[4]s)) < %[2]s * %[3]s", few, m, k, apart)
-	if t.lanes() < 16 { // masked vectors take less time
+	switch {
+	case t.tails() != nil: // A is read once more for each column
+		cond += " / 3"
+	case t.lanes() < 16: // masked vectors take less time
 		cond += " / 2"
 	}
 	return cond

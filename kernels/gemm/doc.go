@@ -19,7 +19,7 @@
 // computed by tiles of one row and one vector. So every point is right for every shape; it is checked on some (see Spec.Cases).
 //
 // For libraries, Spec.Linked takes the leading dimensions as arguments too. This code is called at many shapes. So it has tiles of 8, 4 and
-// 2 rows for remainders, and of each width where vectors have masks. A few columns that fill no vector are dot products (columns.go). A
+// 2 rows for remainders, and of each width where vectors have masks. With AVX2 its last columns have tiles of two or three vectors (tails.go). A few columns that fill no vector are dot products (columns.go). A
 // block that holds all of a dimension of the asked shape is at least as large as usual, because other shapes may need several. Spec.Finish adds
 // forms for thin products, which are the same in all variants of an instruction set (thin.go).
 //

@@ -20,7 +20,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "gemm-f32",
 		Doc:     "product of two matrices of float32, as generated C on this CPU",
-		Version: "10",
+		Version: "11",
 		Unit:    "ns",
 		Shape: []kernels.Field{
 			{Name: "m", Doc: "rows of A and C", Default: "256", Min: 1, Max: maxDim},

@@ -53,7 +53,7 @@ func (t *tiledWriter) packYTransposed() {
 // packYRows writes the copying of Y where its rows are contiguous in memory.
 func (t *tiledWriter) packYRows() {
 	lanes, ldy := t.lanes(), t.ld("ldy")
-	t.eachCol(func(s strip) {
+	strips := func(s strip) {
 		t.Open("for (i64 p = 0; p < k; p++)")
 		for at := 0; at < s.size*lanes; at += 16 { // the next strip
 			t.Line("__builtin_prefetch(y + p * %s + j + %d);", ldy, s.size*lanes+at)
@@ -61,6 +61,9 @@ func (t *tiledWriter) packYRows() {
 		for v := range s.size {
 			to := fmt.Sprintf("to + j * k + p * %d + %d", s.size*lanes, v*lanes)
 			from := fmt.Sprintf("y + p * %s + j + %d", ldy, v*lanes)
+			if s.over && v == s.size-1 {
+				from = fmt.Sprintf("y + p * %s + j + last", ldy)
+			}
 			if s.part && v == s.size-1 {
 				t.Line("STORE(%s, load_part(%s, width));", to, from)
 			} else {
@@ -68,7 +71,17 @@ func (t *tiledWriter) packYRows() {
 			}
 		}
 		t.Close()
-	}, func() {
+	}
+	if t.tails() != nil {
+		t.Line("const i64 whole = %s;", t.whole())
+		t.Line("i64 j = 0;")
+		t.Open("for (; j < whole; j += %d)", t.nr())
+		strips(strip{size: t.c.NV})
+		t.Close()
+		t.eachTail(strips)
+		return
+	}
+	t.eachCol(strips, func() {
 		t.Line("for (i64 p = 0; p < k; p++) to[j * k + p] = y[p * %s + j];", ldy)
 	}, func() {
 		t.Nested(

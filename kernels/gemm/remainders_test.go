@@ -3,6 +3,7 @@ package gemm
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,6 +69,13 @@ func TestRemainders(t *testing.T) {
 		{square, best, map[string]any{"mr": 2, "nv": 5, "tail": TailMasked, "inner": "rows", "pack_y": true, "fixed": true}},
 		{square, best, map[string]any{"mr": 14, "nv": 1, "tail": TailScalar, "pack_x": true, "fixed": true}},
 		{square, best, map[string]any{"mr": 2, "nv": 4, "tail": TailScalar, "inner": "rows", "pack_y": true}},
+		{square, cgen.AVX2, map[string]any{"mr": 6, "nv": 2, "tail": TailMasked}}, // tails of two and three vectors
+		{square, cgen.AVX2, map[string]any{"mr": 4, "nv": 3, "tail": TailScalar, "inner": "rows", "pack_y": true}},
+		{square, cgen.AVX2, map[string]any{"mr": 6, "nv": 2, "tail": TailMasked, "pack_x": true, "pack_y": true, "next_y": true}}, // of two alone
+		{square, cgen.AVX2, map[string]any{"mr": 4, "nv": 3, "tail": TailMasked, "pack_x": true, "next_y": true, "prefetch_c": true}},
+		{square, cgen.AVX2, map[string]any{"mr": 2, "nv": 5, "tail": TailScalar, "next_y": true}},
+		{square, cgen.AVX2, map[string]any{"mr": 5, "nv": 1, "tail": TailMasked, "pack_x": true}},
+		{square, cgen.AVX2, map[string]any{"mr": 14, "nv": 1, "tail": TailMasked, "pack_x": true}}, // none
 		{square, cgen.Generic, map[string]any{"mr": 9, "nv": 1, "tail": TailMasked, "inner": "rows", "pack_x": true, "pack_y": true}},
 		{square, cgen.Generic, map[string]any{"mr": 2, "nv": 4, "tail": TailMasked, "pack_y": true, "fixed": true}},
 		{wide, best, map[string]any{"form": FormSkinny, "mr": 3, "ku": 4, "tail": TailMasked}},
@@ -78,6 +86,9 @@ func TestRemainders(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
 			t.Parallel()
+			if !slices.Contains(isas, test.isa) {
+				t.Skip("this processor has no " + test.isa)
+			}
 			s := newTestSpec(t, m, LayoutNN, test.d, 1)
 			values := map[string]any{"form": FormTiled, "isa": test.isa, "vec": vectorBytes(test.isa), "ku": 2}
 			if test.d != wide { // sums of rows have no blocks along K

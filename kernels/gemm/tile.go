@@ -43,6 +43,9 @@ func (r *registerTile) head() {
 	if r.part {
 		more = ", i64 width"
 	}
+	if r.over {
+		more = ", i64 last"
+	}
 	if r.c.NextY {
 		more += ", const float *next, i64 far, const float *end"
 	}
@@ -63,6 +66,14 @@ func (r *registerTile) each(f func(i, v int)) {
 // masked reports whether vector v of a row is only partly filled.
 func (r *registerTile) masked(v int) bool { return r.part && v == r.size-1 }
 
+// offset returns where vector v of a row begins, in C.
+func (r *registerTile) offset(v int) string {
+	if r.over && v == r.size-1 {
+		return "last"
+	}
+	return fmt.Sprint(v * r.lanes())
+}
+
 // prefetchC writes the prefetches of the tile of C.
 func (r *registerTile) prefetchC() {
 	ldc := r.ld("ldc")
@@ -81,7 +92,10 @@ func (r *registerTile) prefetchC() {
 func (r *registerTile) step() {
 	r.Macro("STEP(u)")
 	for v := range r.size {
-		at := fmt.Sprintf("y + (u) * %s + %d", r.yk, v*r.lanes())
+		at := fmt.Sprintf("y + (u) * %s + %s", r.yk, r.offset(v))
+		if r.c.PackY { // each vector has a place of its own there
+			at = fmt.Sprintf("y + (u) * %s + %d", r.yk, v*r.lanes())
+		}
 		if r.masked(v) && !r.c.PackY {
 			r.MacroLine("vec y%d = load_part(%s, width);", v, at)
 		} else {
@@ -159,7 +173,7 @@ func (r *registerTile) prefetchY() {
 
 // store writes the code that stores the tile in C, or adds it to C.
 func (r *registerTile) store() {
-	at := func(i, v int) string { return fmt.Sprintf("c + %d * %s + %d", i, r.ld("ldc"), v*r.lanes()) }
+	at := func(i, v int) string { return fmt.Sprintf("c + %d * %s + %s", i, r.ld("ldc"), r.offset(v)) }
 	r.Open("if (add)")
 	r.each(func(i, v int) {
 		if r.masked(v) {

@@ -71,6 +71,7 @@ func (t *tiledWriter) ld(name string) string {
 type strip struct {
 	size int  // vectors
 	part bool // the last vector is only partly filled
+	over bool // the last vector may overlap the one before it; see tails
 }
 
 // rowStrips lists the tile heights that the code has, in falling order, as heights does. Where there is a copy with fixed dimensions, only
@@ -89,7 +90,7 @@ func (t *tiledWriter) rowStrips() []int {
 	case t.c.Fixed:
 		rest = 0
 	}
-	return heights(rest, t.c.MR, t.many)
+	return t.heights(rest, t.c.MR)
 }
 
 // colStrips lists the tile widths that the code has, in the same order. The last columns, which fill no vector, have a tile of one masked
@@ -97,14 +98,14 @@ func (t *tiledWriter) rowStrips() []int {
 // A copy with fixed dimensions has one tile for its remainder.
 func (t *tiledWriter) colStrips() []strip {
 	out := []strip{{size: t.c.NV}}
-	if t.c.Tail == TailPadded {
+	if t.c.Tail == TailPadded || t.tails() != nil {
 		return out
 	}
 	rest := t.cols % t.nr()
 	if t.c.Tail == TailScalar {
 		rest -= rest % t.lanes()
 	}
-	s := strip{cgen.Ceil(rest, t.lanes()), rest%t.lanes() != 0}
+	s := strip{size: cgen.Ceil(rest, t.lanes()), part: rest%t.lanes() != 0}
 	switch {
 	case t.fixed != nil && s.size > 0:
 		return append(out, s)
@@ -112,7 +113,7 @@ func (t *tiledWriter) colStrips() []strip {
 		return out
 	case t.anyWidth():
 		for size := t.c.NV; size > 0; size-- {
-			out = append(out, strip{size, true})
+			out = append(out, strip{size: size, part: true})
 		}
 		return out
 	}
@@ -122,7 +123,7 @@ func (t *tiledWriter) colStrips() []strip {
 			out = append(out, strip{size: size})
 		}
 		if asked && s.part || size == 1 && t.c.Tail == TailMasked {
-			out = append(out, strip{size, true})
+			out = append(out, strip{size: size, part: true})
 		}
 	}
 	return out
@@ -138,6 +139,9 @@ func (t *tiledWriter) tileName(rows int, s strip) string {
 	if s.part {
 		name += "_part"
 	}
+	if s.over {
+		name += "_over"
+	}
 	return name + t.suf
 }
 
@@ -148,10 +152,12 @@ func (t *tiledWriter) write() {
 			t.tile(rows, s)
 		}
 	}
-	if t.c.Tail == TailScalar {
+	switch {
+	case t.tails() != nil:
+		t.tailTiles()
+	case t.c.Tail == TailScalar:
 		t.scalarColumn()
-	}
-	if t.c.Tail == TailPadded {
+	case t.c.Tail == TailPadded:
 		t.edge()
 	}
 	if t.c.PackX {
@@ -223,11 +229,25 @@ func (t *tiledWriter) edge() {
 // eachRow writes the loops over strips of rows. body writes the code for a strip of the given number of rows that begins at row i.
 // edge writes the code for fewer than MR padded rows.
 func (t *tiledWriter) eachRow(body func(rows int), edge func()) {
-	for n, rows := range t.rowStrips() {
+	t.eachStrip(t.rowStrips(), body)
+	if t.c.Tail == TailPadded {
+		t.Open("if (i < m)")
+		edge()
+		t.Close()
+	}
+}
+
+// eachStrip writes the loops over strips of rows of the given heights, which fall.
+func (t *tiledWriter) eachStrip(heights []int, body func(rows int)) {
+	for n, rows := range heights {
 		switch {
 		case n == 0:
 			t.Line("i64 i = 0;")
-			t.Open("for (; m - i >= %d; i += %d)", rows, rows)
+			more := ""
+			if t.shares(rows) {
+				more = fmt.Sprintf(" && m - i != %d", rows+1)
+			}
+			t.Open("for (; m - i >= %d%s; i += %d)", rows, more, rows)
 		case rows == 1:
 			t.Open("for (; i < m; i++)")
 		default:
@@ -237,11 +257,6 @@ func (t *tiledWriter) eachRow(body func(rows int), edge func()) {
 		if n > 0 && rows > 1 {
 			t.Line("i += %d;", rows)
 		}
-		t.Close()
-	}
-	if t.c.Tail == TailPadded {
-		t.Open("if (i < m)")
-		edge()
 		t.Close()
 	}
 }
@@ -315,6 +330,11 @@ func (t *tiledWriter) tiles() {
 	if c.NextY {
 		t.Line("const i64 tiles = (m + %d) / %d;", c.MR-1, c.MR)
 	}
+	if t.tails() != nil {
+		t.tilesWithTails()
+		t.Close()
+		return
+	}
 	if c.Inner == "columns" { // columns are the outer loop: a strip of Y stays in the nearest cache while X is read
 		t.eachCol(func(s strip) {
 			if c.NextY {
@@ -375,7 +395,13 @@ func (t *tiledWriter) callTile(rows int, s strip) {
 	if s.part {
 		width = ", width"
 	}
-	if t.c.NextY {
+	if s.over {
+		width = ", last"
+	}
+	switch {
+	case t.c.NextY && t.tails() != nil && s != (strip{size: t.c.NV}): // nothing follows the tails
+		width += fmt.Sprintf(", %s, 0, %[1]s", t.yAt())
+	case t.c.NextY:
 		width += fmt.Sprintf(", next + i / %d * row, tiles * row, end", t.c.MR)
 	}
 	t.Line("%s(k, %s, %s, %s, %s, %s, %s, add%s);", t.tileName(rows, s), t.xAt(), t.ld("ldx"), t.yAt(), t.ld("ldy"), t.cAt(), t.ld("ldc"), width)

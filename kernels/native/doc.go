@@ -18,6 +18,9 @@
 //     the share of a yardstick is measured too: a loop of nothing but the problem's arithmetic, or of reads or copies of as many
 //     bytes, whichever takes longer at the roofs of this core (roofs.go).
 //
+// [Problem.Survey] checks and measures many candidates at one shape in short turns, each in a process that stays for the next shape. Libraries measure
+// their variants by it (survey.go).
+//
 // Package cgen has what families of generated C share (the writer of the text, instruction sets, compiler flags); its example
 // is a complete family.
 //
@@ -31,7 +34,7 @@
 //   - A stretch is one or more calls that are timed as one. Before each stretch the worker changes the inputs and damages the outputs.
 //     Package worker plans the stretches.
 //   - A sample is the mean time of so many calls that the clock is exact enough: at least half a millisecond of them where other work on
-//     the core matters (a burst), otherwise 5 ms. It consists of stretches.
+//     the core matters (a burst), a tenth of one in a survey, otherwise 5 ms. It consists of stretches.
 //   - A turn is what a candidate has before another one is measured, or before a search decides whether it goes on: mostly 5 ms, cut into
 //     ten bursts, of which the second smallest counts. The metric "samples" counts turns.
 //   - A request is what a worker is asked to time at once: one or more samples.
