@@ -34,6 +34,7 @@ const gorace = "atexit_sleep_ms=0"
 var disguises = map[string]func(){
 	"tune": func() {
 		if os.Getenv(careful) != "" {
+			nativetest.OwnWorkers()
 			main()
 		}
 		runOn(nativetest.Brief()) // which main has done otherwise, and neither returns
@@ -112,6 +113,7 @@ func scriptsIn(dir string) testscript.Params {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GORACE", gorace)
+			e.Setenv(nativetest.WorkerVariable, os.Getenv(nativetest.WorkerVariable))
 			repo, err := filepath.Abs("../..")
 			e.Setenv("REPO", repo)
 			if cache, err := goCache(); err == nil {

@@ -23,6 +23,7 @@ import (
 	"tune/kernels/gemmi8"
 	"tune/kernels/library/choice"
 	"tune/kernels/native"
+	_ "tune/kernels/native/nativetest" // which starts small workers
 	"tune/kernels/qgemm"
 	"tune/kernels/rowwise"
 	"tune/kernels/treehash"

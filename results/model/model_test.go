@@ -18,6 +18,7 @@ import (
 	"tune/kernels/all"
 	"tune/kernels/model"
 	"tune/kernels/native"
+	"tune/kernels/native/nativetest"
 	"tune/results"
 	"tune/results/schedule"
 	"tune/space"
@@ -49,7 +50,7 @@ func unmeasured(t *testing.T, config string, o model.Options) (*maker, *Report) 
 	if _, err := exec.LookPath("cc"); err != nil {
 		t.Skip(err)
 	}
-	host := native.NewHost(native.HostOptions{})
+	host := nativetest.Hasty()
 	t.Cleanup(func() { host.Close() })
 	find := all.Table(host).Lookup
 	plan, err := NewPlan(configOf(t, config), o, "", find, "machine")

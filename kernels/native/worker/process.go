@@ -3,6 +3,7 @@
 package worker
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tune/kernels/native/internal/testonly"
 )
 
 var errNoWorker = errors.New("the program did not become a worker: it must import package worker")
@@ -48,9 +51,7 @@ func startProcess(executable string, o order, env []string, dir string, stdin *o
 		return nil, err
 	}
 	defer theirs.Close()
-	if executable == "" {
-		executable = "/proc/self/exe" // valid even when the file has been replaced
-	}
+	executable = cmp.Or(executable, testonly.Worker, "/proc/self/exe") // the last is valid even when the file has been replaced
 	p := &process{lifeline: ours, output: out, started: make(chan struct{}), ended: make(chan struct{}), oomKills: oomKills()}
 	p.cmd = &exec.Cmd{
 		Path:       executable,
