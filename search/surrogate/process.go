@@ -230,10 +230,15 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 	// The derivative is ½·Σᵢⱼ (αᵢ·αⱼ/signal − K⁻¹ᵢⱼ)·∂Kᵢⱼ, and that of a Matérn kernel with respect to the logarithm of a
 	// weight its slope times the group's part of the squared distance.
 	clear(grad)
-	part, trace := make([]float64, len(h.weight)), 0.0
+	trace := 0.0
 	for i := range n {
+		trace += alpha[i]*alpha[i]/signal - linear.Dot(inverse[i], inverse[i])
+	}
+	weights := len(h.weight)
+	slopes := func(i int, terms []float64) { // those of point i with each one before it
 		for j := range i {
 			c := alpha[i]*alpha[j]/signal - linear.Dot(inverse[i], inverse[j][i-j:])
+			part := terms[j*weights : (j+1)*weights]
 			clear(part)
 			b := g.x[j][:len(group)]
 			all := 0.0
@@ -245,11 +250,34 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 			whole := (1 - additive) * maternSlope(all)
 			for k, p := range part {
 				if p > 0 {
-					grad[k] += c * p * (whole + g.parts*maternSlope(p))
+					part[k] = c * p * (whole + g.parts*maternSlope(p))
 				}
 			}
 		}
-		trace += alpha[i]*alpha[i]/signal - linear.Dot(inverse[i], inverse[i])
+	}
+	// Two points at a time, in two goroutines. The terms are added in one order, so that the sum is the same whoever is first.
+	pair := [2][]float64{make([]float64, n*weights), make([]float64, n*weights)}
+	for first := 0; first < n; first += 2 {
+		add := func(half int) {
+			if i := first + half; i < n {
+				slopes(i, pair[half])
+			}
+		}
+		if n < fewPoints {
+			add(0)
+			add(1)
+		} else {
+			inTwo(add)
+		}
+		for half := range min(2, n-first) {
+			terms := pair[half][:(first+half)*weights]
+			for len(terms) > 0 {
+				for k, t := range terms[:weights] {
+					grad[k] += t
+				}
+				terms = terms[weights:]
+			}
+		}
 	}
 	grad[len(grad)-1] = 0.5 * g.noise * trace
 	return -logDet - float64(n)/2*math.Log(signal)
