@@ -66,3 +66,20 @@ func place() (function, line string) {
 		}
 	}
 }
+
+// Aside calls do while the caller goes on, and returns a function that waits for it. Where do panics, that function panics: a panic in
+// another goroutine would end the process.
+func Aside(do func()) (wait func()) {
+	done := make(chan error, 1)
+	go func() {
+		done <- Call(func() error {
+			do()
+			return nil
+		})
+	}()
+	return func() {
+		if err := <-done; err != nil {
+			panic(err)
+		}
+	}
+}

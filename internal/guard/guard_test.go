@@ -74,3 +74,20 @@ func TestPanicWhileRecovering(t *testing.T) {
 }
 
 func second() { panic("second") }
+
+// What panics aside panics where that is waited for.
+func TestAside(t *testing.T) {
+	did := false
+	Aside(func() { did = true })()
+	if !did {
+		t.Error("the function was not waited for")
+	}
+	wait := Aside(func() { panic("broken") })
+	defer func() {
+		if p, ok := recover().(*Panic); !ok || p.Value != "broken" {
+			t.Errorf("recovered %v", p)
+		}
+	}()
+	wait()
+	t.Error("there was no panic")
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tune/internal/guard"
 	"tune/results"
 	"tune/space"
 )
@@ -55,8 +56,38 @@ func (t *Table) LookIn(h results.History, s *space.Space, defaults string, learn
 // Look is the function of that name for outcomes that were collected, apart from the failures.
 func (t *Table) Look(s *space.Space, defaults string, learn Learner) *Insight {
 	in := &Insight{Losses: t.Losses(defaults)}
+	log := t.logs()
+	var columns []column
+	var y []float64
+	measured := guard.Aside(func() { columns, y, in.Measured = t.measured(s) })
+	if s != nil && learn != nil {
+		if m, ok := learn(s, t.lesson(s), log); ok {
+			shares := Learned(s, m, log)
+			in.Learned = &shares
+		}
+	}
+	measured()
+	if in.Learned == nil && len(y) >= leastMeasured {
+		in.portions = explained(columns, y, in.Measured.Pairs)
+	}
+	return in
+}
+
+// logs reports whether the logarithms of the costs are analysed; see Shares.
+func (t *Table) logs() bool {
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.Counts() && r.Cost <= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// measured returns the columns of the rows that count, their costs or the logarithms of these, and the shares of them. The order of the
+// parameters of a space names pairs alike, however the outcomes came.
+func (t *Table) measured(s *space.Space) (columns []column, y []float64, out Shares) {
 	columns, costs := t.columns()
-	if s != nil { // its order names pairs alike, however the outcomes came
+	if s != nil {
 		order := map[string]int{}
 		for k, p := range s.Parameters() {
 			order[p.Name] = k
@@ -65,20 +96,10 @@ func (t *Table) Look(s *space.Space, defaults string, learn Learner) *Insight {
 	}
 	y, log := logs(costs)
 	if len(y) >= leastMeasured {
-		in.Measured = analyse(columns, y, false)
+		out = analyse(columns, y, false)
 	}
-	in.Measured.Log, in.Measured.Points = log, len(y)
-	if s != nil && learn != nil {
-		if m, ok := learn(s, t.lesson(s), log); ok {
-			shares := Learned(s, m, log)
-			in.Learned = &shares
-			return in
-		}
-	}
-	if len(y) >= leastMeasured {
-		in.portions = explained(columns, y, in.Measured.Pairs)
-	}
-	return in
+	out.Log, out.Points = log, len(y)
+	return columns, y, out
 }
 
 // lesson returns the right outcomes as observations of a space: all, or half the best and half others at even steps.

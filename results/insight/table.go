@@ -377,12 +377,17 @@ func (t *Table) columns() (columns []column, costs []float64) {
 			rows, costs = append(rows, r), append(costs, r.Cost)
 		}
 	}
-	for k, p := range t.Parameters {
-		ordinals := make([]int, len(rows))
-		for i, r := range rows {
-			ordinals[i] = int(r.Choice(k))
+	ordinals := make([][]int, len(t.Parameters))
+	for k := range ordinals {
+		ordinals[k] = make([]int, len(rows))
+	}
+	for i, r := range rows { // row by row: the choices of a row are together in memory
+		for k := range ordinals {
+			ordinals[k][i] = int(r.Choice(k))
 		}
-		if c, varied := newColumn(p.Name, ordinals, len(p.Values)); varied {
+	}
+	for k, p := range t.Parameters {
+		if c, varied := newColumn(p.Name, ordinals[k], len(p.Values)); varied {
 			columns = append(columns, c)
 		}
 	}

@@ -97,7 +97,7 @@ func Open(dir string, o Options) *Run {
 	if !lost && o.Again != nil && (r.Schedule == nil || len(r.Schedule.Reproduce) < 2) { // the last of these verifies
 		r.Again = o.Again(dir, about.Settings)
 	}
-	explained := aside(func() {
+	explained := guard.Aside(func() {
 		if o.Explain != nil && r.Schedule != nil {
 			o.Explain(dir, r)
 		}
@@ -122,29 +122,12 @@ func Open(dir string, o Options) *Run {
 
 // find finds what mattered, and meanwhile the best outcomes and the effects of the parameters.
 func (r *Run) find(o Options, h results.History, in func() (*space.Space, error)) {
-	wait := aside(func() {
+	wait := guard.Aside(func() {
 		r.readTop(h)
 		r.effects = r.Table.Effects()
 	})
 	r.look(o, h, in)
 	wait()
-}
-
-// aside calls a function while the caller goes on. The function that it returns waits for that. What panics in a goroutine would end the
-// process of a server, so that it panics where that waits.
-func aside(do func()) (wait func()) {
-	done := make(chan error, 1)
-	go func() {
-		done <- guard.Call(func() error {
-			do()
-			return nil
-		})
-	}()
-	return func() {
-		if err := <-done; err != nil {
-			panic(err)
-		}
-	}
 }
 
 // unitOf is the unit that a file names.
@@ -471,7 +454,15 @@ func first[T any](list []T, most int) (some []T, left int) {
 
 // plots draws all outcomes, and what the program of the schedule uses.
 func (r *Run) plots(room portion) []Plot {
-	all := []Plot{r.trace(false, room)}
+	var outcomes Plot
+	drawn := guard.Aside(func() { outcomes = r.trace(false, room) })
+	others := r.otherPlots(room)
+	drawn()
+	return plots(append([]Plot{outcomes}, others...)...)
+}
+
+// otherPlots draws what comes after the outcomes by evaluation.
+func (r *Run) otherPlots(room portion) (all []Plot) {
 	if r.Elapsed > 0 && !room.brief() {
 		all = append(all, r.trace(true, room))
 	}
@@ -482,7 +473,7 @@ func (r *Run) plots(room portion) []Plot {
 		all = append(all, importance(r.Insight.Learned, &r.Insight.Measured, room))
 	}
 	if room.brief() {
-		return plots(all...)
+		return all
 	}
 	all = append(all, r.pairs(room)...)
 	if r.Usage != nil {
@@ -491,7 +482,7 @@ func (r *Run) plots(room portion) []Plot {
 	if r.Roofline != nil {
 		all = append(all, r.Roofline.draw())
 	}
-	return plots(all...)
+	return all
 }
 
 // less says what a page of several runs leaves out of this one, as far as the drawings do not say it.
