@@ -180,9 +180,12 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 			r.problem("shares are those of the outcomes alone, because the kernel has another space now")
 		}
 	}
-	r.Insight = r.Table.Look(s, r.Settings.Baseline.Key, o.Learn)
+	var failures []insight.Failure
 	var err error
-	if r.Insight.Failures, err = r.Table.Failures(h); err != nil && len(r.Problems) == 0 {
+	explained := guard.Aside(func() { failures, err = r.Table.Failures(h) })
+	r.Insight = r.Table.Look(s, r.Settings.Baseline.Key, o.Learn)
+	explained()
+	if r.Insight.Failures = failures; err != nil && len(r.Problems) == 0 {
 		r.problem("causes of failures are not known: %v", err)
 	}
 	right, reduced := 0, 0
