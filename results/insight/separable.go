@@ -26,7 +26,7 @@ const (
 	// mostMissing is the standard deviation of what the sum may leave of the model, in the same measure. In the spaces of the kernels that
 	// come with tune it leaves 3e-4 or less.
 	mostMissing = 1e-3
-	// mostWork bounds the additions and multiplications of all passes: they take about 1.5 seconds of CPU time.
+	// mostWork bounds the additions and multiplications of all passes: they take 1.5 to 2.5 seconds of CPU time.
 	mostWork = 3e9
 	// mostHeld bounds the memory for all sums, in numbers.
 	mostHeld = 1 << 23
