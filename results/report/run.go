@@ -182,9 +182,9 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 	}
 	var failures []insight.Failure
 	var err error
-	explained := guard.Aside(func() { failures, err = r.Table.Failures(h) })
+	sought := guard.Aside(func() { failures, err = r.Table.Failures(h) })
 	r.Insight = r.Table.Look(s, r.Settings.Baseline.Key, o.Learn)
-	explained()
+	sought()
 	if r.Insight.Failures = failures; err != nil && len(r.Problems) == 0 {
 		r.problem("causes of failures are not known: %v", err)
 	}
