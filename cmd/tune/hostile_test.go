@@ -200,7 +200,7 @@ source:
   reference: {function: plain, tolerance: exact}
   compilers: [gcc]
   flags: [-O1, -w, -pthread]
-  limits: {call: 500ms, memory: 64MiB}
+  limits: {call: 2s, memory: 64MiB}
 run:
   strategy: grid
   evals: `+strconv.Itoa(len(sourceModes))+`
