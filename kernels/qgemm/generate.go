@@ -56,6 +56,7 @@ type knobs struct {
 	Late     bool // scales of blocks of activations are multiplied once for a block, and not with each sub-block
 	Apart    bool // so are those of weights and minima, whose sums stay apart
 	Placed   bool // upper nibbles are multiplied where they are, and their sums shifted
+	Next     bool // the tiles of a block of rows share in fetching the panels that come next
 
 	Chunks       int
 	SplitColumns bool
@@ -75,6 +76,7 @@ func (g *Spec) knobs(p space.Point) knobs {
 		k.Late = g.weights.Whole && p.Str("scaling") != scalingParts
 		k.Apart = k.Late && p.Str("scaling") == scalingAll
 		k.Placed = g.weights.Bits == 4 && u.DotBytes && p.Int("chains") == 2 && p.Str("nibbles") == nibblesPlaced
+		k.Next = g.m > 1 && u.Name != cgen.AMXInt8 && p.Str("order") == orderColumns && p.Str("next") == yes
 		k.ScaleBytes, k.HighBits = layout.scaleBytes(), layout.highBits()
 	} else {
 		k.Rows, k.Bytes = true, rowBytes
@@ -199,11 +201,15 @@ func (g *generator) addBlock(r, v int) {
 // tile writes the product of a tile of activations and NR panels.
 func (g *generator) tile() {
 	g.Comment("tile multiplies tile t with the panels from p on. Panels that do not exist are the last one, and are not stored.")
-	quants := ""
-	if g.Unpacked {
-		quants = ", const uint8_t *quants"
+	more := ""
+	switch {
+	case g.Unpacked:
+		more = ", const uint8_t *quants"
+	case g.Next:
+		g.Comment("It fetches share bytes from next on, which is memory that is read later.")
+		more = ", const uint8_t *next, int64_t share"
 	}
-	g.Func("static void tile(const struct job *j, int64_t t, int64_t p%s)", quants)
+	g.Func("static void tile(const struct job *j, int64_t t, int64_t p%s)", more)
 	g.Line("const word *a = j->rows + t * MR * (j->k / 4);")
 	g.Line("const float *d = j->d + t * MR * j->blocks;")
 	switch {
@@ -229,6 +235,9 @@ func (g *generator) tile() {
 	})
 	if g.Overlap {
 		g.firstTiles()
+	}
+	if g.Next {
+		g.fetchRest()
 	}
 	g.Open("for (int64_t b = 0; b < j->blocks; b++)")
 	if g.Whole {
@@ -311,13 +320,8 @@ func (g *generator) part() {
 	if !g.Unpacked {
 		g.each(g.prefetch)
 	}
-}
-
-// prefetch asks for the low bits of 32 weights of a panel that are used later.
-func (g *generator) prefetch(v int) {
-	ahead := g.p.Int("ahead")
-	for at := 0; ahead > 0 && at < g.lowStep(); at += 64 {
-		g.Line("__builtin_prefetch(w%d + %d);", v, ahead+at)
+	if g.Next {
+		g.fetchNext()
 	}
 }
 
@@ -599,6 +603,9 @@ func (g *generator) blockOfRows(first, last string) {
 		g.Out()
 		g.Close()
 		return
+	case g.Next:
+		g.Line("const int64_t share = whole_lines(NR * j->panel_bytes / 4 / (%s - %s)) * 4;", last, first)
+		call = fmt.Sprintf("tile(j, t, p * NR, j->w + (p + 1) * NR * j->panel_bytes + (t - %s) * share, share);", first)
 	}
 	if g.p.Str("order") == orderRows {
 		g.Nested(tiles, panels, call)

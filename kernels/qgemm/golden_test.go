@@ -21,6 +21,7 @@ func TestGolden(t *testing.T) {
 	}{
 		{"plain", "m=4,n=64,k=512,format=q4_k", map[string]any{"form": formPlain}},
 		{"panels", "m=4,n=64,k=512,format=q8_0", map[string]any{"form": formPanels, "isa": cgen.AVX512VNNI, "mr": 2, "nr": 1, "ahead": 512}},
+		{"next", "m=32,n=64,k=512,format=q4_0", map[string]any{"form": formPanels, "isa": cgen.AVX512VNNI, "mr": 8, "nr": 2, "next": yes}},
 		{"sixbits", "m=4,n=64,k=512,format=q6_k,threads=4", map[string]any{"form": formPanels, "isa": cgen.F16C, "mr": 1, "nr": 2, "nest": nestGroups, "scaling": scalingBlocks, "workers": 3, "split": orderRows, "hand_out": "dynamic"}},
 		{"minima", "m=40,n=64,k=512,format=q5_k", map[string]any{"form": formPanels, "isa": cgen.AVXVNNI, "mr": 1, "nr": 1, "chains": 2, "mc": 16, "order": orderRows}},
 		{"rows", "m=4,n=64,k=512,format=q5_0", map[string]any{"form": formRows, "isa": cgen.AVX512VNNI, "mr": 2, "nr": 2}},

@@ -37,7 +37,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "qgemm",
 		Doc:     "product of activations with weights in ggml's block formats, as generated C on this CPU",
-		Version: "2",
+		Version: "3",
 		Unit:    "ns",
 		Shape:   Fields(),
 	}

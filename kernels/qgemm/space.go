@@ -120,6 +120,10 @@ func (g *Spec) newSpace() (*space.Space, error) {
 			"chains == 1 || mr * (nest == 'groups' ? nr : 1) <= 4",
 		)
 	}
+	if g.repack && g.m > 1 {
+		parameters = append(parameters, space.Enum("next", no, yes).If(vectorPanels+" && order == 'columns'").
+			Describe("whether the tiles of a block share in fetching the panels that come next into the second cache"))
+	}
 	parameters = append(parameters, g.lateParameters(panels, vectorPanels, dots)...)
 	if g.hasTiles() {
 		more, rule := g.matrixParameters()
@@ -248,6 +252,9 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 			}
 		case best.Registers == 32:
 			tile["mr"] = evenRows(g.m, 8, 12)
+		}
+		if g.m > streamRows && g.m <= cgen.FewRows {
+			tile["next"] = yes // the weights come from memory
 		}
 		if g.weights.Whole {
 			tile["scaling"] = scalingBlocks

@@ -1,6 +1,6 @@
-// form=panels compiler=gcc opt=O3 isa=avx512vnni mr=2 nr=1 ahead=512 mc=0 order=columns chains=1 broadcast=embedded
+// form=panels compiler=gcc opt=O3 isa=avx512vnni mr=2 nr=1 ahead=512 mc=0 order=columns chains=1 next=no broadcast=embedded
 // gcc -std=gnu11 -O3 -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512 -mavx512vnni
-// qgemm, format=q8_0: form=panels compiler=gcc opt=O3 isa=avx512vnni mr=2 nr=1 ahead=512 mc=0 order=columns chains=1 broadcast=embedded
+// qgemm, format=q8_0: form=panels compiler=gcc opt=O3 isa=avx512vnni mr=2 nr=1 ahead=512 mc=0 order=columns chains=1 next=no broadcast=embedded
 #include <float.h>
 #include <stdint.h>
 #include <stdlib.h>

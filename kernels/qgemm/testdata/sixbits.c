@@ -1,6 +1,6 @@
-// form=panels compiler=gcc opt=O3 isa=f16c mr=1 nr=2 ahead=0 mc=0 order=columns nest=groups chains=1 scaling=blocks workers=3 split=rows pieces=1 hand_out=dynamic start=pool spin=1000
+// form=panels compiler=gcc opt=O3 isa=f16c mr=1 nr=2 ahead=0 mc=0 order=columns nest=groups chains=1 next=no scaling=blocks workers=3 split=rows pieces=1 hand_out=dynamic start=pool spin=1000
 // gcc -std=gnu11 -O3 -ffp-contract=fast -mavx2 -mfma -mf16c -pthread -D_GNU_SOURCE
-// qgemm, format=q6_k: form=panels compiler=gcc opt=O3 isa=f16c mr=1 nr=2 ahead=0 mc=0 order=columns nest=groups chains=1 scaling=blocks workers=3 split=rows pieces=1 hand_out=dynamic start=pool spin=1000
+// qgemm, format=q6_k: form=panels compiler=gcc opt=O3 isa=f16c mr=1 nr=2 ahead=0 mc=0 order=columns nest=groups chains=1 next=no scaling=blocks workers=3 split=rows pieces=1 hand_out=dynamic start=pool spin=1000
 #include <float.h>
 #include <stdint.h>
 #include <stdlib.h>

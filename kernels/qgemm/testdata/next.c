@@ -1,0 +1,538 @@
+// form=panels compiler=gcc opt=O3 isa=avx512vnni mr=8 nr=2 ahead=0 mc=0 order=columns nest=panels chains=1 next=yes broadcast=embedded
+// gcc -std=gnu11 -O3 -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512 -mavx512vnni
+// qgemm, format=q4_0: form=panels compiler=gcc opt=O3 isa=avx512vnni mr=8 nr=2 ahead=0 mc=0 order=columns nest=panels chains=1 next=yes broadcast=embedded
+#include <float.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { BLOCK = 32, SUB = 32, SUBS = BLOCK / SUB, BLOCK_BYTES = 18 }; // of q4_0
+
+enum { LANES = 16, MR = 8, NR = 2 };
+typedef uint32_t word __attribute__((may_alias)); // 4 quants of a row
+typedef int32_t words __attribute__((vector_size(64)));
+typedef int32_t words_memory __attribute__((vector_size(64), aligned(1), may_alias));
+typedef float vec __attribute__((vector_size(64)));
+typedef float vec_memory __attribute__((vector_size(64), aligned(4), may_alias));
+
+static inline words load(const void *p)
+{
+	return *(const words_memory *)p;
+}
+
+static inline words splat(int32_t x)
+{
+	return (words){ 0 } + x;
+}
+
+// halves returns LANES fp16 as floats.
+static inline vec halves(const uint8_t *p)
+{
+	typedef uint8_t bytes __attribute__((vector_size(32), aligned(1), may_alias));
+	vec v;
+	__asm__("vcvtph2ps %1, %0" : "=v"(v) : "m"(*(const bytes *)p));
+	return v;
+}
+
+// dot adds the products of four quants of w and of a, in each word, to s.
+static inline words dot(words s, words w, const word *a)
+{
+	__asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(s) : "v"(w), "m"(*a));
+	return s;
+}
+
+// narrow stores the low bytes of the words.
+static inline void narrow(uint8_t *to, words q)
+{
+	typedef uint8_t bytes __attribute__((vector_size(16), aligned(1), may_alias));
+	__asm__("vpmovdb %1, %0" : "=m"(*(bytes *)to) : "v"(q));
+}
+
+struct job {
+	const float *a;
+	const uint8_t *w;
+	float *c;
+	int64_t m, n, k;
+	int64_t blocks;                // of a row
+	int64_t tiles, panels;         // of MR rows of a, of LANES rows of w
+	int64_t low_bytes, high_bytes; // of a panel: the low and the high bits of its quants
+	int64_t panel_bytes;
+	word *rows;                    // a, quantised: the words of the rows of a tile are interleaved, and so is what follows
+	float *d;                      // the scales of its blocks
+	int32_t *start;                // what the sums of its sub-blocks start from: the quants of w are stored with a centre added
+};
+
+static inline int64_t whole_lines(int64_t words)
+{
+	return (words + 15) / 16 * 16;
+}
+
+enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
+static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
+
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
+{
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
+	char *block = 0;
+	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
+		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
+			block = __atomic_exchange_n(&scratch_kept[i], (char *)0, __ATOMIC_ACQUIRE);
+	if (!block || *(int64_t *)block < bytes) {
+		free(block);
+		const int64_t size = (bytes + SCRATCH_PAGE - 1) / SCRATCH_PAGE * SCRATCH_PAGE;
+		block = aligned_alloc(SCRATCH_PAGE, SCRATCH_PAGE + size);
+		if (!block)
+			abort();
+		*(int64_t *)block = size;
+	}
+	return block + SCRATCH_PAGE;
+}
+
+// give_back keeps what reserve returned for a later call.
+static void give_back(struct scratch_small *small, void *memory)
+{
+	if (memory == small)
+		return;
+	char *block = (char *)memory - SCRATCH_PAGE;
+	for (int i = 0; i < SCRATCH_KEPT; i++) {
+		char *none = 0;
+		if (!__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED) &&
+			__atomic_compare_exchange_n(&scratch_kept[i], &none, block, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	}
+	free(block);
+}
+
+__attribute__((destructor)) static void scratch_free(void)
+{
+	for (int i = 0; i < SCRATCH_KEPT; i++)
+		free(scratch_kept[i]);
+}
+
+// sides fills in what follows from n and k.
+static void sides(struct job *j, int64_t n, int64_t k)
+{
+	j->n = n;
+	j->k = k;
+	j->blocks = k / BLOCK;
+	j->panels = (n + LANES - 1) / LANES;
+	j->low_bytes = k / 2 * LANES;
+	j->high_bytes = 0;
+	j->panel_bytes = (j->low_bytes + j->high_bytes + j->blocks * 32 + 63) / 64 * 64;
+}
+
+static void describe(struct job *j, struct scratch_small *small, void *const *args, const int64_t *dims)
+{
+	sides(j, dims[1], dims[2]);
+	j->a = args[0];
+	j->w = args[1];
+	j->c = args[2];
+	j->m = dims[0];
+	j->tiles = (j->m + MR - 1) / MR;
+	const int64_t rows = whole_lines(j->tiles * MR * (j->k / 4)), scales = whole_lines(j->tiles * MR * j->blocks);
+	const int64_t subs = whole_lines(j->tiles * MR * j->blocks * SUBS);
+	j->rows = reserve(small, 4 * (rows + scales + subs));
+	j->d = (float *)j->rows + rows;
+	j->start = (int32_t *)j->d + scales;
+}
+
+// quantise quantises a block of activations to words, and returns its scale.
+static float quantise(word *q, const float *x)
+{
+	vec most = { 0 };
+	words odd = { 0 };
+	for (int l = 0; l < BLOCK; l += LANES) {
+		const vec v = *(const vec_memory *)(x + l), zero = v * 0;
+		const vec size = (vec)((words)v & 0x7fffffff);
+		odd |= zero != zero;
+		__asm__("vmaxps %0, %1, %0" : "+v"(most) : "v"(size));
+	}
+	int32_t largest = 0, any = 0;
+	for (int l = 0; l < LANES; l++) {
+		const int32_t size = ((words)most)[l];
+		largest = size > largest ? size : largest;
+		any |= odd[l];
+	}
+	union { int32_t i; float f; } u = { .i = largest };
+	const float d = u.f / 127.0f;
+	const int usable = d >= FLT_MIN && d <= FLT_MAX;
+	const float inverse = usable ? 1.0f / d : 0;
+	for (int l = 0; l < BLOCK; l += LANES) {
+		vec t = *(const vec_memory *)(x + l) * inverse;
+		__asm__("" : "+v"(t)); // rounded before it is rounded to an integer
+		narrow((uint8_t *)q + l, (words)(t + 12582912.0f) - 0x4B400000);
+	}
+	return any ? __builtin_nanf("") : usable ? d : 0;
+}
+
+// quantise_tile quantises MR rows of a, or those that there are. The products of others are read by nobody.
+static void quantise_tile(const struct job *j, int64_t t)
+{
+	for (int64_t r = 0; r < MR; r++) {
+		word *to = j->rows + t * MR * (j->k / 4) + r;
+		float *d = j->d + t * MR * j->blocks + r;
+		int32_t *start = j->start + t * MR * j->blocks * SUBS + r;
+		if (t * MR + r >= j->m) {
+			for (int64_t b = 0; b < j->blocks; b++)
+				d[b * MR] = 0;
+			continue;
+		}
+		const float *x = j->a + (t * MR + r) * j->k;
+		for (int64_t b = 0; b < j->blocks; b++) {
+			word q[BLOCK / 4];
+			const float scale = quantise(q, x + b * BLOCK);
+			d[b * MR] = scale;
+			for (int g = 0; g < BLOCK / 4; g++)
+				to[(b * (BLOCK / 4) + g) * MR] = q[g];
+			for (int s = 0; s < SUBS; s++) {
+				int32_t sum = 0;
+				for (int l = 0; l < SUB; l++)
+					sum += ((const int8_t *)q)[s * SUB + l];
+				start[(b * SUBS + s) * MR] = -8 * sum;
+			}
+		}
+	}
+}
+
+// quants_of takes the quants out of a block.
+static inline void quants_of(int8_t *q, const uint8_t *b)
+{
+	for (int l = 0; l < 16; l++) {
+		q[l] = (int8_t)((b[2 + l] & 15) - 8);
+		q[l + 16] = (int8_t)((b[2 + l] >> 4) - 8);
+	}
+}
+
+// tile multiplies tile t with the panels from p on. Panels that do not exist are the last one, and are not stored.
+// It fetches share bytes from next on, which is memory that is read later.
+static void tile(const struct job *j, int64_t t, int64_t p, const uint8_t *next, int64_t share)
+{
+	const word *a = j->rows + t * MR * (j->k / 4);
+	const float *d = j->d + t * MR * j->blocks;
+	const int32_t *start = j->start + t * MR * j->blocks * SUBS;
+	const uint8_t *w0 = j->w + p * j->panel_bytes;
+	const uint8_t *s0 = w0 + j->low_bytes + j->high_bytes;
+	vec c0_0 = { 0 };
+	vec c1_0 = { 0 };
+	vec c2_0 = { 0 };
+	vec c3_0 = { 0 };
+	vec c4_0 = { 0 };
+	vec c5_0 = { 0 };
+	vec c6_0 = { 0 };
+	vec c7_0 = { 0 };
+	const uint8_t *w1 = j->w + (p + 1 < j->panels ? p + 1 : j->panels - 1) * j->panel_bytes;
+	const uint8_t *s1 = w1 + j->low_bytes + j->high_bytes;
+	vec c0_1 = { 0 };
+	vec c1_1 = { 0 };
+	vec c2_1 = { 0 };
+	vec c3_1 = { 0 };
+	vec c4_1 = { 0 };
+	vec c5_1 = { 0 };
+	vec c6_1 = { 0 };
+	vec c7_1 = { 0 };
+	for (int64_t at = j->blocks * 128; at < share; at += 64)
+		__builtin_prefetch(next + at, 0, 2);
+	for (int64_t b = 0; b < j->blocks; b++) {
+		{
+			{
+				words i0_0_0 = splat(start[0]);
+				words i1_0_0 = splat(start[1]);
+				words i2_0_0 = splat(start[2]);
+				words i3_0_0 = splat(start[3]);
+				words i4_0_0 = splat(start[4]);
+				words i5_0_0 = splat(start[5]);
+				words i6_0_0 = splat(start[6]);
+				words i7_0_0 = splat(start[7]);
+				const words u0_0 = (load(w0 + 0) & 0x0f0f0f0f);
+				i0_0_0 = dot(i0_0_0, u0_0, a + 0);
+				i1_0_0 = dot(i1_0_0, u0_0, a + 1);
+				i2_0_0 = dot(i2_0_0, u0_0, a + 2);
+				i3_0_0 = dot(i3_0_0, u0_0, a + 3);
+				i4_0_0 = dot(i4_0_0, u0_0, a + 4);
+				i5_0_0 = dot(i5_0_0, u0_0, a + 5);
+				i6_0_0 = dot(i6_0_0, u0_0, a + 6);
+				i7_0_0 = dot(i7_0_0, u0_0, a + 7);
+				const words u0_1 = (load(w0 + 64) & 0x0f0f0f0f);
+				i0_0_0 = dot(i0_0_0, u0_1, a + 8);
+				i1_0_0 = dot(i1_0_0, u0_1, a + 9);
+				i2_0_0 = dot(i2_0_0, u0_1, a + 10);
+				i3_0_0 = dot(i3_0_0, u0_1, a + 11);
+				i4_0_0 = dot(i4_0_0, u0_1, a + 12);
+				i5_0_0 = dot(i5_0_0, u0_1, a + 13);
+				i6_0_0 = dot(i6_0_0, u0_1, a + 14);
+				i7_0_0 = dot(i7_0_0, u0_1, a + 15);
+				const words u0_2 = (load(w0 + 128) & 0x0f0f0f0f);
+				i0_0_0 = dot(i0_0_0, u0_2, a + 16);
+				i1_0_0 = dot(i1_0_0, u0_2, a + 17);
+				i2_0_0 = dot(i2_0_0, u0_2, a + 18);
+				i3_0_0 = dot(i3_0_0, u0_2, a + 19);
+				i4_0_0 = dot(i4_0_0, u0_2, a + 20);
+				i5_0_0 = dot(i5_0_0, u0_2, a + 21);
+				i6_0_0 = dot(i6_0_0, u0_2, a + 22);
+				i7_0_0 = dot(i7_0_0, u0_2, a + 23);
+				const words u0_3 = (load(w0 + 192) & 0x0f0f0f0f);
+				i0_0_0 = dot(i0_0_0, u0_3, a + 24);
+				i1_0_0 = dot(i1_0_0, u0_3, a + 25);
+				i2_0_0 = dot(i2_0_0, u0_3, a + 26);
+				i3_0_0 = dot(i3_0_0, u0_3, a + 27);
+				i4_0_0 = dot(i4_0_0, u0_3, a + 28);
+				i5_0_0 = dot(i5_0_0, u0_3, a + 29);
+				i6_0_0 = dot(i6_0_0, u0_3, a + 30);
+				i7_0_0 = dot(i7_0_0, u0_3, a + 31);
+				const words u0_4 = (load(w0 + 0) >> 4 & 0x0f0f0f0f);
+				i0_0_0 = dot(i0_0_0, u0_4, a + 32);
+				i1_0_0 = dot(i1_0_0, u0_4, a + 33);
+				i2_0_0 = dot(i2_0_0, u0_4, a + 34);
+				i3_0_0 = dot(i3_0_0, u0_4, a + 35);
+				i4_0_0 = dot(i4_0_0, u0_4, a + 36);
+				i5_0_0 = dot(i5_0_0, u0_4, a + 37);
+				i6_0_0 = dot(i6_0_0, u0_4, a + 38);
+				i7_0_0 = dot(i7_0_0, u0_4, a + 39);
+				const words u0_5 = (load(w0 + 64) >> 4 & 0x0f0f0f0f);
+				i0_0_0 = dot(i0_0_0, u0_5, a + 40);
+				i1_0_0 = dot(i1_0_0, u0_5, a + 41);
+				i2_0_0 = dot(i2_0_0, u0_5, a + 42);
+				i3_0_0 = dot(i3_0_0, u0_5, a + 43);
+				i4_0_0 = dot(i4_0_0, u0_5, a + 44);
+				i5_0_0 = dot(i5_0_0, u0_5, a + 45);
+				i6_0_0 = dot(i6_0_0, u0_5, a + 46);
+				i7_0_0 = dot(i7_0_0, u0_5, a + 47);
+				const words u0_6 = (load(w0 + 128) >> 4 & 0x0f0f0f0f);
+				i0_0_0 = dot(i0_0_0, u0_6, a + 48);
+				i1_0_0 = dot(i1_0_0, u0_6, a + 49);
+				i2_0_0 = dot(i2_0_0, u0_6, a + 50);
+				i3_0_0 = dot(i3_0_0, u0_6, a + 51);
+				i4_0_0 = dot(i4_0_0, u0_6, a + 52);
+				i5_0_0 = dot(i5_0_0, u0_6, a + 53);
+				i6_0_0 = dot(i6_0_0, u0_6, a + 54);
+				i7_0_0 = dot(i7_0_0, u0_6, a + 55);
+				const words u0_7 = (load(w0 + 192) >> 4 & 0x0f0f0f0f);
+				i0_0_0 = dot(i0_0_0, u0_7, a + 56);
+				i1_0_0 = dot(i1_0_0, u0_7, a + 57);
+				i2_0_0 = dot(i2_0_0, u0_7, a + 58);
+				i3_0_0 = dot(i3_0_0, u0_7, a + 59);
+				i4_0_0 = dot(i4_0_0, u0_7, a + 60);
+				i5_0_0 = dot(i5_0_0, u0_7, a + 61);
+				i6_0_0 = dot(i6_0_0, u0_7, a + 62);
+				i7_0_0 = dot(i7_0_0, u0_7, a + 63);
+				const vec scale0 = halves(s0);
+				c0_0 += __builtin_convertvector(i0_0_0, vec) * (scale0 * d[0]);
+				c1_0 += __builtin_convertvector(i1_0_0, vec) * (scale0 * d[1]);
+				c2_0 += __builtin_convertvector(i2_0_0, vec) * (scale0 * d[2]);
+				c3_0 += __builtin_convertvector(i3_0_0, vec) * (scale0 * d[3]);
+				c4_0 += __builtin_convertvector(i4_0_0, vec) * (scale0 * d[4]);
+				c5_0 += __builtin_convertvector(i5_0_0, vec) * (scale0 * d[5]);
+				c6_0 += __builtin_convertvector(i6_0_0, vec) * (scale0 * d[6]);
+				c7_0 += __builtin_convertvector(i7_0_0, vec) * (scale0 * d[7]);
+			}
+			{
+				words i0_1_0 = splat(start[0]);
+				words i1_1_0 = splat(start[1]);
+				words i2_1_0 = splat(start[2]);
+				words i3_1_0 = splat(start[3]);
+				words i4_1_0 = splat(start[4]);
+				words i5_1_0 = splat(start[5]);
+				words i6_1_0 = splat(start[6]);
+				words i7_1_0 = splat(start[7]);
+				const words u1_0 = (load(w1 + 0) & 0x0f0f0f0f);
+				i0_1_0 = dot(i0_1_0, u1_0, a + 0);
+				i1_1_0 = dot(i1_1_0, u1_0, a + 1);
+				i2_1_0 = dot(i2_1_0, u1_0, a + 2);
+				i3_1_0 = dot(i3_1_0, u1_0, a + 3);
+				i4_1_0 = dot(i4_1_0, u1_0, a + 4);
+				i5_1_0 = dot(i5_1_0, u1_0, a + 5);
+				i6_1_0 = dot(i6_1_0, u1_0, a + 6);
+				i7_1_0 = dot(i7_1_0, u1_0, a + 7);
+				const words u1_1 = (load(w1 + 64) & 0x0f0f0f0f);
+				i0_1_0 = dot(i0_1_0, u1_1, a + 8);
+				i1_1_0 = dot(i1_1_0, u1_1, a + 9);
+				i2_1_0 = dot(i2_1_0, u1_1, a + 10);
+				i3_1_0 = dot(i3_1_0, u1_1, a + 11);
+				i4_1_0 = dot(i4_1_0, u1_1, a + 12);
+				i5_1_0 = dot(i5_1_0, u1_1, a + 13);
+				i6_1_0 = dot(i6_1_0, u1_1, a + 14);
+				i7_1_0 = dot(i7_1_0, u1_1, a + 15);
+				const words u1_2 = (load(w1 + 128) & 0x0f0f0f0f);
+				i0_1_0 = dot(i0_1_0, u1_2, a + 16);
+				i1_1_0 = dot(i1_1_0, u1_2, a + 17);
+				i2_1_0 = dot(i2_1_0, u1_2, a + 18);
+				i3_1_0 = dot(i3_1_0, u1_2, a + 19);
+				i4_1_0 = dot(i4_1_0, u1_2, a + 20);
+				i5_1_0 = dot(i5_1_0, u1_2, a + 21);
+				i6_1_0 = dot(i6_1_0, u1_2, a + 22);
+				i7_1_0 = dot(i7_1_0, u1_2, a + 23);
+				const words u1_3 = (load(w1 + 192) & 0x0f0f0f0f);
+				i0_1_0 = dot(i0_1_0, u1_3, a + 24);
+				i1_1_0 = dot(i1_1_0, u1_3, a + 25);
+				i2_1_0 = dot(i2_1_0, u1_3, a + 26);
+				i3_1_0 = dot(i3_1_0, u1_3, a + 27);
+				i4_1_0 = dot(i4_1_0, u1_3, a + 28);
+				i5_1_0 = dot(i5_1_0, u1_3, a + 29);
+				i6_1_0 = dot(i6_1_0, u1_3, a + 30);
+				i7_1_0 = dot(i7_1_0, u1_3, a + 31);
+				const words u1_4 = (load(w1 + 0) >> 4 & 0x0f0f0f0f);
+				i0_1_0 = dot(i0_1_0, u1_4, a + 32);
+				i1_1_0 = dot(i1_1_0, u1_4, a + 33);
+				i2_1_0 = dot(i2_1_0, u1_4, a + 34);
+				i3_1_0 = dot(i3_1_0, u1_4, a + 35);
+				i4_1_0 = dot(i4_1_0, u1_4, a + 36);
+				i5_1_0 = dot(i5_1_0, u1_4, a + 37);
+				i6_1_0 = dot(i6_1_0, u1_4, a + 38);
+				i7_1_0 = dot(i7_1_0, u1_4, a + 39);
+				const words u1_5 = (load(w1 + 64) >> 4 & 0x0f0f0f0f);
+				i0_1_0 = dot(i0_1_0, u1_5, a + 40);
+				i1_1_0 = dot(i1_1_0, u1_5, a + 41);
+				i2_1_0 = dot(i2_1_0, u1_5, a + 42);
+				i3_1_0 = dot(i3_1_0, u1_5, a + 43);
+				i4_1_0 = dot(i4_1_0, u1_5, a + 44);
+				i5_1_0 = dot(i5_1_0, u1_5, a + 45);
+				i6_1_0 = dot(i6_1_0, u1_5, a + 46);
+				i7_1_0 = dot(i7_1_0, u1_5, a + 47);
+				const words u1_6 = (load(w1 + 128) >> 4 & 0x0f0f0f0f);
+				i0_1_0 = dot(i0_1_0, u1_6, a + 48);
+				i1_1_0 = dot(i1_1_0, u1_6, a + 49);
+				i2_1_0 = dot(i2_1_0, u1_6, a + 50);
+				i3_1_0 = dot(i3_1_0, u1_6, a + 51);
+				i4_1_0 = dot(i4_1_0, u1_6, a + 52);
+				i5_1_0 = dot(i5_1_0, u1_6, a + 53);
+				i6_1_0 = dot(i6_1_0, u1_6, a + 54);
+				i7_1_0 = dot(i7_1_0, u1_6, a + 55);
+				const words u1_7 = (load(w1 + 192) >> 4 & 0x0f0f0f0f);
+				i0_1_0 = dot(i0_1_0, u1_7, a + 56);
+				i1_1_0 = dot(i1_1_0, u1_7, a + 57);
+				i2_1_0 = dot(i2_1_0, u1_7, a + 58);
+				i3_1_0 = dot(i3_1_0, u1_7, a + 59);
+				i4_1_0 = dot(i4_1_0, u1_7, a + 60);
+				i5_1_0 = dot(i5_1_0, u1_7, a + 61);
+				i6_1_0 = dot(i6_1_0, u1_7, a + 62);
+				i7_1_0 = dot(i7_1_0, u1_7, a + 63);
+				const vec scale1 = halves(s1);
+				c0_1 += __builtin_convertvector(i0_1_0, vec) * (scale1 * d[0]);
+				c1_1 += __builtin_convertvector(i1_1_0, vec) * (scale1 * d[1]);
+				c2_1 += __builtin_convertvector(i2_1_0, vec) * (scale1 * d[2]);
+				c3_1 += __builtin_convertvector(i3_1_0, vec) * (scale1 * d[3]);
+				c4_1 += __builtin_convertvector(i4_1_0, vec) * (scale1 * d[4]);
+				c5_1 += __builtin_convertvector(i5_1_0, vec) * (scale1 * d[5]);
+				c6_1 += __builtin_convertvector(i6_1_0, vec) * (scale1 * d[6]);
+				c7_1 += __builtin_convertvector(i7_1_0, vec) * (scale1 * d[7]);
+			}
+		}
+		__builtin_prefetch(next + 0, 0, 2);
+		__builtin_prefetch(next + 64, 0, 2);
+		next += 128;
+		w0 += 256;
+		w1 += 256;
+		a += 8 * MR;
+		start += 1 * MR;
+		s0 += 32;
+		s1 += 32;
+		d += MR;
+	}
+	const int64_t rows = j->m - t * MR;
+	float *c = j->c + t * MR * j->n + p * LANES;
+	const int64_t columns0 = j->n - (p + 0) * LANES;
+	if (columns0 >= LANES) {
+		*(vec_memory *)(c + 0 * j->n + 0 * LANES) = c0_0;
+		if (rows > 1) *(vec_memory *)(c + 1 * j->n + 0 * LANES) = c1_0;
+		if (rows > 2) *(vec_memory *)(c + 2 * j->n + 0 * LANES) = c2_0;
+		if (rows > 3) *(vec_memory *)(c + 3 * j->n + 0 * LANES) = c3_0;
+		if (rows > 4) *(vec_memory *)(c + 4 * j->n + 0 * LANES) = c4_0;
+		if (rows > 5) *(vec_memory *)(c + 5 * j->n + 0 * LANES) = c5_0;
+		if (rows > 6) *(vec_memory *)(c + 6 * j->n + 0 * LANES) = c6_0;
+		if (rows > 7) *(vec_memory *)(c + 7 * j->n + 0 * LANES) = c7_0;
+		} else if (columns0 > 0) {
+		if (rows > 0)
+			__builtin_memcpy(c + 0 * j->n + 0 * LANES, &c0_0, 4 * columns0);
+		if (rows > 1)
+			__builtin_memcpy(c + 1 * j->n + 0 * LANES, &c1_0, 4 * columns0);
+		if (rows > 2)
+			__builtin_memcpy(c + 2 * j->n + 0 * LANES, &c2_0, 4 * columns0);
+		if (rows > 3)
+			__builtin_memcpy(c + 3 * j->n + 0 * LANES, &c3_0, 4 * columns0);
+		if (rows > 4)
+			__builtin_memcpy(c + 4 * j->n + 0 * LANES, &c4_0, 4 * columns0);
+		if (rows > 5)
+			__builtin_memcpy(c + 5 * j->n + 0 * LANES, &c5_0, 4 * columns0);
+		if (rows > 6)
+			__builtin_memcpy(c + 6 * j->n + 0 * LANES, &c6_0, 4 * columns0);
+		if (rows > 7)
+			__builtin_memcpy(c + 7 * j->n + 0 * LANES, &c7_0, 4 * columns0);
+	}
+	const int64_t columns1 = j->n - (p + 1) * LANES;
+	if (columns1 >= LANES) {
+		*(vec_memory *)(c + 0 * j->n + 1 * LANES) = c0_1;
+		if (rows > 1) *(vec_memory *)(c + 1 * j->n + 1 * LANES) = c1_1;
+		if (rows > 2) *(vec_memory *)(c + 2 * j->n + 1 * LANES) = c2_1;
+		if (rows > 3) *(vec_memory *)(c + 3 * j->n + 1 * LANES) = c3_1;
+		if (rows > 4) *(vec_memory *)(c + 4 * j->n + 1 * LANES) = c4_1;
+		if (rows > 5) *(vec_memory *)(c + 5 * j->n + 1 * LANES) = c5_1;
+		if (rows > 6) *(vec_memory *)(c + 6 * j->n + 1 * LANES) = c6_1;
+		if (rows > 7) *(vec_memory *)(c + 7 * j->n + 1 * LANES) = c7_1;
+		} else if (columns1 > 0) {
+		if (rows > 0)
+			__builtin_memcpy(c + 0 * j->n + 1 * LANES, &c0_1, 4 * columns1);
+		if (rows > 1)
+			__builtin_memcpy(c + 1 * j->n + 1 * LANES, &c1_1, 4 * columns1);
+		if (rows > 2)
+			__builtin_memcpy(c + 2 * j->n + 1 * LANES, &c2_1, 4 * columns1);
+		if (rows > 3)
+			__builtin_memcpy(c + 3 * j->n + 1 * LANES, &c3_1, 4 * columns1);
+		if (rows > 4)
+			__builtin_memcpy(c + 4 * j->n + 1 * LANES, &c4_1, 4 * columns1);
+		if (rows > 5)
+			__builtin_memcpy(c + 5 * j->n + 1 * LANES, &c5_1, 4 * columns1);
+		if (rows > 6)
+			__builtin_memcpy(c + 6 * j->n + 1 * LANES, &c6_1, 4 * columns1);
+		if (rows > 7)
+			__builtin_memcpy(c + 7 * j->n + 1 * LANES, &c7_1, 4 * columns1);
+	}
+}
+
+// multiply does the tiles from t0 to t1 with the groups of NR panels from p0 to p1.
+static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1)
+{
+	const int64_t share = whole_lines(NR * j->panel_bytes / 4 / (t1 - t0)) * 4;
+	for (int64_t p = p0; p < p1; p++)
+		for (int64_t t = t0; t < t1; t++)
+			tile(j, t, p * NR, j->w + (p + 1) * NR * j->panel_bytes + (t - t0) * share, share);
+}
+
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	struct job job, *j = &job;
+	struct scratch_small small;
+	describe(j, &small, args, dims);
+	for (int64_t t = 0; t < j->tiles; t++)
+		quantise_tile(j, t);
+	multiply(j, 0, j->tiles, 0, (j->panels + NR - 1) / NR);
+	give_back(&small, j->rows);
+}
+
+void tune_pack(uint8_t *packed, const uint8_t *w, int64_t n, int64_t k)
+{
+	struct job job, *j = &job;
+	sides(j, n, k);
+	__builtin_memset(packed, 0, j->panels * j->panel_bytes);
+	for (int64_t r = 0; r < n; r++) {
+		uint8_t *panel = packed + r / LANES * j->panel_bytes, *high = panel + j->low_bytes;
+		const int64_t row = r % LANES;
+		for (int64_t b = 0; b < j->blocks; b++, w += BLOCK_BYTES) {
+			int8_t q[BLOCK];
+			quants_of(q, w);
+			for (int64_t l = 0; l < BLOCK; l++) {
+				const int64_t at = b * BLOCK + l;
+				const uint8_t u = (uint8_t)(q[l] + 8);
+				const int64_t part = at / 32, group = at % 32 / 4;
+				panel[(part * 4 + group % 4) * 4 * LANES + 4 * row + at % 4] |= (uint8_t)((u & 15) << group / 4 * 4);
+			}
+			uint8_t *scales = high + j->high_bytes + b * 32;
+			__builtin_memcpy(scales + 2 * row, w, 2);
+		}
+	}
+}
