@@ -604,7 +604,8 @@ func (g *generator) blockOfRows(first, last string) {
 		g.Close()
 		return
 	case g.Next:
-		g.Line("const int64_t share = whole_lines(NR * j->panel_bytes / 4 / (%s - %s)) * 4;", last, first)
+		g.Line("const int64_t tiles = %s > %s ? %s - %s : 1;", last, first, last, first)
+		g.Line("const int64_t share = whole_lines(NR * j->panel_bytes / 4 / tiles) * 4;")
 		call = fmt.Sprintf("tile(j, t, p * NR, j->w + (p + 1) * NR * j->panel_bytes + (t - %s) * share, share);", first)
 	}
 	if g.p.Str("order") == orderRows {

@@ -110,6 +110,27 @@ func checkRandom(t *testing.T, seed uint64, count int) {
 
 func TestRandomPoints(t *testing.T) { checkRandom(t, 1, 8) }
 
+// TestNext: the tiles share in fetching the next panels where there are several, and where a thread has none.
+func TestNext(t *testing.T) {
+	for _, test := range []struct {
+		shape, more string
+	}{
+		{"m=20,n=70,k=96,format=q8_0", ""},
+		{"m=20,n=70,k=512,format=q5_k", ""},
+		{"m=6,n=70,k=96,format=q4_0,threads=3", " workers=3 split=rows"},
+	} {
+		g := here(t, test.shape)
+		if len(instructionSets(g.machine)) == 0 {
+			t.Skip("this machine has no instructions for panels")
+		}
+		p, err := g.Space().ParsePartial("form=panels mr=3 nr=1 next=yes" + test.more)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(test.shape, func(t *testing.T) { nativetest.Right(t, g, p, 5) })
+	}
+}
+
 // oneCase is a spec with a case of a test's own.
 type oneCase struct {
 	*Spec

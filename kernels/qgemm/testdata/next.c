@@ -497,7 +497,8 @@ static void tile(const struct job *j, int64_t t, int64_t p, const uint8_t *next,
 // multiply does the tiles from t0 to t1 with the groups of NR panels from p0 to p1.
 static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1)
 {
-	const int64_t share = whole_lines(NR * j->panel_bytes / 4 / (t1 - t0)) * 4;
+	const int64_t tiles = t1 > t0 ? t1 - t0 : 1;
+	const int64_t share = whole_lines(NR * j->panel_bytes / 4 / tiles) * 4;
 	for (int64_t p = p0; p < p1; p++)
 		for (int64_t t = t0; t < t1; t++)
 			tile(j, t, p * NR, j->w + (p + 1) * NR * j->panel_bytes + (t - t0) * share, share);
