@@ -96,9 +96,12 @@ func TestLasting(t *testing.T) {
 		t.Skip(err)
 	}
 	p := &Problem{spec: newTester(t), host: h}
-	for call, want := range map[string]bool{"free(malloc(8))": false, "mallopt(M_MMAP_THRESHOLD, 1)": true, "srand(1)": true} {
-		text := "#include <malloc.h>\n#include <stdlib.h>\nvoid tune_kernel(void *const *a, const long *d) { (void)a, (void)d; " + call + "; }\n"
-		c := &candidate{problem: p, source: Source{Lang: "c", Text: text, Compiler: tools.Compilers()[0].Name, Flags: []string{"-fno-builtin"}}}
+	for call, want := range map[string]bool{
+		"free(malloc(8))": false, "mallopt(M_MMAP_THRESHOLD, 1)": true, "srand(1)": true, "environ = 0": true, "omp_set_num_threads(1)": true,
+		"omp_get_num_threads()": false, "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)": true,
+	} {
+		text := "#include <malloc.h>\n#include <omp.h>\n#include <stdlib.h>\n#include <sys/prctl.h>\n#include <unistd.h>\nvoid tune_kernel(void *const *a, const long *d) { (void)a, (void)d; " + call + "; }\n"
+		c := &candidate{problem: p, source: Source{Lang: "c", Text: text, Compiler: tools.Compilers()[0].Name, Flags: []string{"-fno-builtin", "-fopenmp", "-D_GNU_SOURCE"}}}
 		if err := c.compile(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -315,7 +316,7 @@ func checkSymbols(so string) (lasting bool, err error) {
 	for _, s := range symbols {
 		switch {
 		case s.Section == elf.SHN_UNDEF:
-			lasting = lasting || slices.Contains(lastingNames, s.Name)
+			lasting = lasting || slices.Contains(lastingNames, s.Name) || lastingPrefix.MatchString(s.Name)
 		case !strings.HasPrefix(s.Name, "tune_") || s.Name == packName:
 		case s.Name != kernelName:
 			return false, kernels.Reject(space.CompileFailed, "defines %s: names that begin with tune_ are tune's own, rename it or make it static", s.Name)
@@ -331,15 +332,20 @@ func checkSymbols(so string) (lasting bool, err error) {
 	return lasting, nil
 }
 
-// lastingNames are functions that change how the libraries of a process work, for as long as it lives: how they take memory, what they
-// know of the language, where random numbers go on, how large the stacks of threads are, what C++ does where memory is short. Others in
-// the process would then be faster or slower than by themselves. Memory that madvise has put in large pages stays there when it is given back to the
-// C library. dlsym may find any of them.
+// lastingNames are functions that change how the libraries or the system treat a process, for as long as it lives: how they take memory, what
+// they know of the language and of the environment, where random numbers go on, how large the stacks of threads are, what C++ does where
+// memory is short. Others in the process would then be faster or slower than by themselves. Memory that madvise has put in large pages stays
+// there when it is given back to the C library. dlsym and syscall may do any of this.
 var lastingNames = []string{
 	"mallopt", "malloc_trim", "madvise", "setlocale", "srand", "srandom", "initstate", "setstate", "srand48", "seed48", "lcong48",
-	"pthread_setattr_default_np", "dlsym", "dlvsym",
+	"setenv", "putenv", "unsetenv", "clearenv", "environ", "__environ", "prctl", "personality", "mlockall", "setpriority", "nice",
+	"sched_setscheduler", "sched_setaffinity", "pthread_setaffinity_np", "pthread_setattr_default_np", "pthread_setconcurrency",
+	"dlopen", "dlmopen", "dlsym", "dlvsym", "syscall",
 	"_ZSt15set_new_handlerPFvvE", "_ZSt13set_terminatePFvvE", "_ZNSt6locale6globalERKS_", "_ZNSt8ios_base15sync_with_stdioEb",
 }
+
+// lastingPrefix begins the names of more of them: the settings of OpenMP's runtimes, and of libraries that have threads of their own.
+var lastingPrefix = regexp.MustCompile(`^(omp|kmp|openblas|goto|mkl|MKL|bli_thread|fftwf?)_set_`)
 
 // The names that generated code defines with external linkage: the kernel, and what lays out its operands for callers.
 const (
