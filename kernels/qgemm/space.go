@@ -250,6 +250,9 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 					tile["nibbles"] = nibblesPlaced
 				}
 			}
+		case best.Registers == 32 && (g.weights.Bits == 4 || g.weights.Bits == 8):
+			// The sums of the second panel hide the latency of those of the first.
+			tile["mr"], tile["nr"] = evenRows(g.m, 6, 10), 2
 		case best.Registers == 32:
 			tile["mr"] = evenRows(g.m, 8, 12)
 		}
