@@ -106,8 +106,9 @@ func addRemote(flags *pflag.FlagSet) *remoteFlags {
 }
 
 // addOn defines the flag that chooses among the workers of a search.
-func (r *remoteFlags) addOn() {
+func (r *remoteFlags) addOn() *remoteFlags {
 	r.flags.StringVar(&r.on, "on", "", "which workers to use: `conditions` such as 'isa=avx512vnni, cpu=*EPYC*, cores=8'; not for a run that --for tunes for one worker")
+	return r
 }
 
 // addTarget defines the flag by which a run is tuned for the machine of a worker.

@@ -112,8 +112,7 @@ func (a *app) asRun(c *cobra.Command) {
 	keep(c.Flags(), "objective", "objectives")
 	keep(c.Flags(), "start", "start points")
 	keep(c.Flags(), "pin", "pinned values")
-	workers := addRemote(c.Flags())
-	workers.addOn()
+	workers := addRemote(c.Flags()).addOn()
 	workers.addTarget()
 	asJSON, quiet := a.outputFlags(c)
 	show := showFlag(c)
@@ -513,8 +512,7 @@ worker again by its name. The other settings are the run's own: of the environme
 	c.Flags().Lookup("budget").Usage = "wall `time` over all sessions, with a unit: 90s, 10m, 1h30m (default: the run's own)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sessions (default: the run's own)"
 	c.Flags().Lookup("jobs").Usage = "`number` of candidates evaluated at once (default: as many as before); with --evals and exact costs it changes nothing in the result"
-	workers := addRemote(c.Flags())
-	workers.addOn()
+	workers := addRemote(c.Flags()).addOn()
 	asJSON, quiet := a.outputFlags(c)
 	show := showFlag(c)
 	yes := addYes(c)
