@@ -25,8 +25,8 @@ func (a *app) benchCommand() *cobra.Command {
 with the installed libraries that compute the same, which are loaded at run time: for gemm-f32 OpenBLAS, BLIS and oneDNN (on
 Debian the packages libopenblas0, libblis4 and libdnnl2), and with layout=nt ggml (tune peers fetch); for gemm-i8 and gemm-bf16
 oneDNN; for qgemm, attention, rowwise and, with layout=nt, gemm-bf16 and gemm-f16 ggml. Without --peers, those that are not
-installed are left out. The file of your own kernel may name functions to compare with, as source.peers. A library that has several
-ways has a column for each. The ratio is the median over the pairs, with its 95 % interval.`,
+installed are left out. The file of your own kernel may name functions to compare with, as source.peers. A library that
+can compute a kernel in several ways has a column for each way. The ratio is estimated from pairs of measurements, with its 95 % interval.`,
 		Example: `  tune bench gemm-f32 --shapes "m=128,n=128,k=128;m=512,n=512,k=512" --peers openblas,blis,dnnl --budget 1m
   tune bench gemm-f32 --shapes m=1,n=4096,k=4096,layout=nt --peers ggml
   tune bench elementwise-f32 --shapes op=relu,n=33554432 --json
@@ -60,8 +60,7 @@ run. Each counts as an evaluation, but only full scores of checked candidates co
 
 With --data it runs the strategies on measured spaces, whose optimum is known. For each space and over all spaces it prints
 the mean over seeds of optimum / best so far with its standard error, the share of seeds that found the optimum, and the
-evaluations that were wasted on failed configurations. More files may follow the first. The result does not depend on
---jobs.`,
+evaluations that were wasted on failed configurations. More files may follow the first.`,
 		Example: `  tune bench search treehash --seeds 20 --evals 500 --strategies evolve,random,grid
   tune bench search --data tuning-data --seeds 100 --evals 500 --chart curves.svg
   tune bench search --data tuning-data --strategies auto,auto:lead=50,batch=16
@@ -72,6 +71,7 @@ evaluations that were wasted on failed configurations. More files may follow the
 	var o searchBench
 	o.data.add(c)
 	addSettings(c.Flags(), "shape", "jobs")
+	c.Flags().Lookup("jobs").Usage = "with --data: `number` of searches that run at once, otherwise of candidates that are evaluated at once (default: one for each core); with exact costs it does not change the result"
 	seeds := c.Flags().Int("seeds", 20, "`number` of seeds")
 	c.Flags().IntVar(&o.evals, "evals", 500, "`number` of evaluations of a run")
 	names := c.Flags().StringSlice("strategies", strategies.Names(), "`strategies` to compare; those with constants as in auto,auto:lead=50,batch=16,evolve")

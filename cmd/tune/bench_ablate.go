@@ -34,6 +34,7 @@ columns have how many times as long each takes as the best of the whole space, w
 		Args: fileOr(exactly(1, "a kernel, or the file of your own one")),
 	}
 	addSettings(c.Flags(), "shape", "strategy", "budget", "evals", "jobs")
+	c.Flags().Lookup("jobs").Usage = jobsUsage + "; with --evals and exact costs it does not change the result"
 	c.Flags().Lookup("budget").Usage = "wall `time` of each search, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations of each search"
 	off := c.Flags().StringArray("off", nil, "`choice` to fix, name=value,…; may be repeated")

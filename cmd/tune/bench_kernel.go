@@ -33,7 +33,7 @@ func (a *app) benchKernel(c *cobra.Command) {
 	seed := c.Flags().String("seed", "1", "`seed` of the searches")
 	shapes := c.Flags().StringArray("shapes", nil, "`shapes` to tune, name=value,… separated by semicolons; may be repeated (default: the kernel's own)")
 	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries, or of the peers in the file of your own kernel, to compare with. Libraries have to be installed (default: all functions in the file, and the libraries that are installed)")
-	limit := c.Flags().String("measure", "20s", "`time` for the final measurement of a shape")
+	limit := c.Flags().String("measure", "20s", "`time` for measuring the winner of a shape beside the libraries, after its search")
 	dir := c.Flags().String("dir", "", "`directory` that keeps the run of each shape, with what was measured beside the peers, for tune report (default: none is kept)")
 	asJSON := c.Flags().Bool("json", false, "print the rows as JSON")
 	quiet := a.progressFlags(c)

@@ -22,9 +22,9 @@ weight. The rules are
 ` + ruleList() + `
 Each budget is handed out in slices by each rule. All rules see the same searches: what a strategy finds after some evaluations of a
 space does not depend on when it made them. The strategy is told of no budget, so auto searches as if there were no end. For each
-budget and rule tasks prints, as means over seeds with their standard errors, the weighted mean over tasks of best / optimum - 1 (sum)
-and of the logarithm of best / optimum (log, for which the rule is told to lower this one), and how far each is behind the first rule with the
-same seed. Weights are equal, or random between 1 and 16. Files may be folders, and more may follow the first.`,
+budget and rule, tasks prints two numbers, as means over seeds with their standard errors: sum, the weighted mean over tasks of
+best / optimum - 1, and log, the weighted mean of the logarithm of best / optimum. For each of the two, the budget is handed out once more, and the rule
+is told to lower this number. tasks also prints how far each number is behind that of the first rule with the same seed. Weights are equal, or random between 1 and 16. Files may be folders, and more may follow the first.`,
 		Example: `  tune bench tasks --data tuning-data --evals 20,50,100 --seeds 20 --slice 10
   tune bench tasks --data tuning-data --spaces 'conv*,pnpoly*' --weights random --json`,
 		Args: cobra.ArbitraryArgs,

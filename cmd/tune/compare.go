@@ -58,11 +58,11 @@ two are not of one kernel and shape; 4 with --fail-over, it cannot tell; 130 int
 	}
 	var with compareFlags
 	c.Flags().BoolVar(&with.recorded, "recorded", false, "compare what the files say, and build and run nothing")
-	c.Flags().StringVar(&with.failOver, "fail-over", "", "exit with 1 if B is proven to cost more than A by over a `share`, such as 5%, and with 4 if that cannot be told")
+	c.Flags().StringVar(&with.failOver, "fail-over", "", "exit with 1 if B is proven to cost more than A by over this `percentage`, such as 5%, and with 4 if that cannot be told")
 	c.Flags().StringVar(&with.limit, "limit", "1m", "roughly how long the measurement may take, a `time` with a unit")
 	c.Flags().Var((*shapeFlag)(&with.shape), "shape", "build both at this `shape` of the kernel, name=value,…")
 	c.Flags().StringVarP(&with.config, "config", "c", "", "build both with your own kernel in this YAML `file`")
-	c.Flags().StringVar(&with.data, "data", "", "take the costs of both from this `file` of measurements, for schedules of the kernel recorded")
+	c.Flags().StringVar(&with.data, "data", "", "take the costs of both from this `file` of measurements, for schedules of the kernel 'recorded'")
 	asJSON, quiet := a.outputFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -28,8 +28,8 @@ func (a *app) importCommand() *cobra.Command {
 		Long: `import reads a file of another tuner, and writes it in tune's own form:
 
   - a T1 file, which describes a space, becomes the YAML form of a space (see tune space);
-  - a cache file of Kernel Tuner (even if its end is missing) or results in the format T4 become a recorded space, which the
-    kernel recorded can search (see tune run). Data that only the original format has is kept with each row, so that
+  - a cache file of Kernel Tuner (even if its end is missing) or results in the format T4 become a measured space, which the
+    kernel 'recorded' can search (see tune run). Data that only the original format has is kept with each row, so that
     tune export --format kerneltuner, or t4, restores all of it.
 
 The input may be compressed with gzip; the output is if its name ends in .gz.`,

@@ -176,7 +176,7 @@ func (a *app) bestCommand() *cobra.Command {
 those at the shape that you ask for, or else at the nearest one. best says which shape and which machine it took. Shapes are compared by
 the ratios of their numbers; another layout or type counts as far away. Only runs of today's version of the kernel count. Of several runs at one shape,
 one that is proven faster than its baseline comes before others, and then the one of the least cost. A run with
-pinned values may have a slow baseline, so its proof counts only if a run without them has one too.`,
+pinned values may have a slow baseline, so it counts as proven only if a run without pinned values is proven too.`,
 		Example: "  tune best gemm-f32 --shape m=512,n=512,k=512\n  tune best my.yaml --json",
 		Args:    exactly(1, "a kernel, or the file of your own"),
 	}

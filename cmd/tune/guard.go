@@ -56,12 +56,12 @@ be enough, or the machine was not quiet within --wait; 2 wrong usage; 130 interr
 		},
 	}
 	var with guardFlags
-	c.Flags().StringVar(&with.slack, "slack", "", "how much slower is allowed, a `share` (default 2%, and 0% where costs are exact)")
+	c.Flags().StringVar(&with.slack, "slack", "", "how much slower is allowed, as a `percentage` such as 5% (default 2%, and 0% where costs are exact)")
 	c.Flags().StringVar(&with.limit, "limit", "1m", "roughly how long to measure a kernel at most, a `time` with a unit")
 	c.Flags().StringVar(&with.wait, "wait", "0", "how long to wait for a quiet machine before each measurement, a `time` with a unit; 0 does not wait")
 	c.Flags().StringVar(&with.against, "against", "", "measure beside this `schedule` or run directory, in place of the baseline")
 	c.Flags().StringVarP(&with.config, "config", "c", "", "build with your own kernel in this YAML `file`, in place of the copies in the runs")
-	c.Flags().StringVar(&with.format, "format", "text", "text, or `md` for a summary that GitHub shows")
+	c.Flags().StringVar(&with.format, "format", "text", "`form` of the result: text, or md for a summary that GitHub shows")
 	asJSON, quiet := a.outputFlags(c)
 	with.yes = addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {

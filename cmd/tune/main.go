@@ -51,8 +51,8 @@
 // Exit codes:
 //
 //	0    success: a result was checked and exported, whatever its verdict, or the check passed
-//	1    tune failed, or the check failed, or B is slower than tune compare --fail-over allows, or what tune guard guards is slower, or
-//	     tune measure has no verdict
+//	1    tune failed, or a check failed, or tune compare --fail-over: the second result is slower, or tune guard: a result is slower or
+//	     broken, or tune measure: nothing was measured, or the verdict is unverified
 //	2    usage: a wrong command, flag, key, type or unit, an unknown kernel, or a file or folder that is not there or is of another kind
 //	3    no valid candidate was found
 //	4    tune guard, or tune compare --fail-over, cannot tell
@@ -309,14 +309,13 @@ func (a *app) root() *cobra.Command {
 checked against a reference before its cost counts. The best is exported together with what is needed to verify and
 reproduce it. With flags and no command, tune does what 'tune run' does.
 
-A setting is taken from the first of these that has it: the flags, the environment (TUNE_BUDGET=1h), --config, ./tune.yaml,
-./kernel.yaml (if the run tunes the kernel in it), the tune.yaml in the user's config folder, the defaults. 'tune config' shows each
-setting with its source. Progress goes to standard error, results to standard output.
+Settings come from flags, from the environment (TUNE_BUDGET=1h), from files and from defaults: 'tune help config' has their order, and
+'tune config' shows each setting with its source. Progress goes to standard error, results to standard output.
 
 Exit codes:
   0    success: a result was checked and exported, whatever its verdict, or the check passed
-  1    tune failed, or the check failed, or B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards is slower,
-       or 'tune measure' has no verdict
+  1    tune failed, or a check failed, or 'tune compare --fail-over': the second result is slower, or 'tune guard': a result is slower or
+       broken, or 'tune measure': nothing was measured, or the verdict is unverified
   2    wrong usage, or a file or folder that is not there or is of another kind
   3    no valid candidate
   4    'tune guard' or 'tune compare --fail-over' cannot tell

@@ -72,7 +72,7 @@ any other: tune export, tune replay, tune explain.
 	c.Flags().Lookup("budget").Usage = "wall `time` to spend, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given)"
 	addDB(c.Flags())
 	c.Flags().IntVarP(&o.parallel, "parallel", "p", 1, "`number` of questions that are open at once; with --evals it changes nothing in the result")
-	c.Flags().IntVar(&o.fidelities, "fidelities", 0, "`number` of cheaper fidelities that the client can give costs at: from 1, the dearest, to this; 0 is the full cost")
+	c.Flags().IntVar(&o.fidelities, "fidelities", 0, "`number` of cheaper estimates of the cost that the client offers: fidelity 0 is the full cost, 1 the most expensive estimate, and this number the cheapest")
 	c.Flags().BoolVar(&o.check, "protocol-check", false, "try the client, and keep nothing; without SPACE.yaml, on a space of its own")
 	o.asJSON, o.quiet = a.outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -95,14 +95,19 @@ type remoteFlags struct {
 	flags               *pflag.FlagSet
 }
 
-// addRemote defines the flags of commands that can give candidates to workers.
+// addRemote defines the flags of commands that can use workers.
 func addRemote(flags *pflag.FlagSet) *remoteFlags {
 	r := &remoteFlags{flags: flags}
 	flags.StringVar(&r.workers, "workers", "", "`address` of a NATS server, such as nats://host:4222: the workers that are connected to it evaluate the candidates (see tune help worker)")
 	flags.StringVar(&r.listen, "listen", "", "`address` to start a NATS server on, such as :4222, to which workers connect; on a network it needs --token-file")
-	flags.StringVar(&r.on, "on", "", "which workers to use: `conditions` such as 'isa=avx512vnni, cpu=*EPYC*, cores=8'; not for a run that --for tunes for one worker")
 	flags.StringVar(&r.leaseText, "lease", "10s", "`time` after which the candidates of a silent worker go to others")
 	r.login = addLogin(flags)
+	return r
+}
+
+// addOn defines the flag that chooses among the workers of a search.
+func (r *remoteFlags) addOn() *remoteFlags {
+	r.flags.StringVar(&r.on, "on", "", "which workers to use: `conditions` such as 'isa=avx512vnni, cpu=*EPYC*, cores=8'; not for a run that --for tunes for one worker")
 	return r
 }
 
@@ -566,11 +571,10 @@ have the processor and the compilers of the run's own, and that measure its base
 A run can also be tuned for the machine of one worker, which 'tune run --for NAME' names: give that worker a --name. It then opens the
 kernel, measures the baseline and the winner, and makes the exported files.
 
-It accepts no work from a server on a network that takes anybody: such a server needs a token, users, nkeys or client certificates. On a
-loopback address none are needed.
+It refuses a server that accepts connections without authentication (a token, users, nkeys or client certificates), unless the address is a
+loopback address.
 
-A worker may be stopped or killed at any time. What it had in hand goes to another one, and counts once. docs/distributed.md says how to run
-this on ten machines.`,
+A worker may be stopped or killed at any time. What it had in hand goes to another one, and counts once. docs/distributed.md has the details.`,
 		Example: `  tune worker nats://build-host:4222 --token-file token
   tune worker tls://build-host:4222 --tls-ca ca.pem --creds worker.creds --jobs 8
   tune worker nats://127.0.0.1:4222 --allow treehash`,

@@ -112,7 +112,7 @@ func (a *app) asRun(c *cobra.Command) {
 	keep(c.Flags(), "objective", "objectives")
 	keep(c.Flags(), "start", "start points")
 	keep(c.Flags(), "pin", "pinned values")
-	workers := addRemote(c.Flags())
+	workers := addRemote(c.Flags()).addOn()
 	workers.addTarget()
 	asJSON, quiet := a.outputFlags(c)
 	show := showFlag(c)
@@ -512,7 +512,7 @@ worker again by its name. The other settings are the run's own: of the environme
 	c.Flags().Lookup("budget").Usage = "wall `time` over all sessions, with a unit: 90s, 10m, 1h30m (default: the run's own)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sessions (default: the run's own)"
 	c.Flags().Lookup("jobs").Usage = "`number` of candidates evaluated at once (default: as many as before); with --evals and exact costs it changes nothing in the result"
-	workers := addRemote(c.Flags())
+	workers := addRemote(c.Flags()).addOn()
 	asJSON, quiet := a.outputFlags(c)
 	show := showFlag(c)
 	yes := addYes(c)
@@ -886,7 +886,7 @@ func (a *app) exportCommand() *cobra.Command {
   svg, png     a chart of the best cost over time
   t4           the results format T4
   kerneltuner  a cache file of Kernel Tuner; times become milliseconds
-  recorded     tune's own form of a measured space, which the kernel recorded can search
+  recorded     tune's own form of a measured space, which the kernel 'recorded' can search
   library      a header and a source to link into a program, for kernels in C: one function with your --prefix as its name
 
 If the schedule or program is missing or out of date, export recreates it where that needs computation only. Where it would
@@ -1061,7 +1061,7 @@ and checks each variant on fresh inputs. It runs nothing from the folder.` + abo
 	}
 	checks := c.Flags().Int("checks", tune.ExportChecks, "`number` of fresh inputs")
 	config := c.Flags().StringP("config", "c", "", "YAML `file` of your own kernel, if the schedule is not in its run directory")
-	data := c.Flags().String("data", "", "`file` of measurements, if the schedule is of the kernel recorded and not in its run directory")
+	data := c.Flags().String("data", "", "`file` of measurements, if the schedule is of the kernel 'recorded' and not in its run directory")
 	asJSON, quiet := a.outputFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -121,7 +121,7 @@ var settingTable = []setting{
 		s.shape = v // which may be empty: all defaults
 		return nil
 	}, true, ofRun},
-	{"data", "`file` of measurements, for the kernel recorded", "", text(func(s *settings, v string) { s.data = v }), true, ofRun},
+	{"data", "`file` of measurements, for the kernel 'recorded'", "", text(func(s *settings, v string) { s.data = v }), true, ofRun},
 	{"strategy", "search `strategy`: " + strings.Join(strategies.Names(), ", ") + " (default: the kernel's own, see tune list, else " + strategies.Default + "), or a strategy with constants, such as auto:lead=100,batch=16 (see tune list strategies)", "", func(s *settings, v string) error {
 		if v == "" {
 			return errors.New("is empty: write a value, or leave it out")

@@ -22,8 +22,8 @@ import (
 	"tune/space"
 )
 
-// Row is what was measured of a task. It is a line of a file. Costs are those of a call, in nanoseconds; ratios are medians of paired
-// measurements.
+// Row is what was measured of a task. It is a line of a file. Costs are those of a call, in nanoseconds; ratios are estimated from
+// pairs of measurements.
 type Row struct {
 	Task string `json:"task"`
 	// Searched says that the budget reached the task. Otherwise the library has the plain form.

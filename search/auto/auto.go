@@ -88,7 +88,7 @@ func Constants() constant.Table[Config] {
 		constant.NewInt("lead", "evaluations that the model has for itself", lead, 1, 1000000, func(c *Config) *int { return &c.Lead }),
 		constant.NewInt("window", "batches that the bandit remembers", window, 1, 10000, func(c *Config) *int { return &c.Window }),
 		constant.NewFloat("exploration", "weight of the bonus for strategies that were used little", exploration, 0.001, 100, func(c *Config) *float64 { return &c.Exploration }),
-		constant.NewInt("batch", "points in a batch; 0 for 4 of local search, and 2 of the model that grow to 8", 0, 0, 1000, func(c *Config) *int { return &c.Batch }),
+		constant.NewInt("batch", "points in a batch; 0 means 4 points if local search asks, and 2, later up to 8, if the model asks", 0, 0, 1000, func(c *Config) *int { return &c.Batch }),
 		constant.NewInt("taper", "a batch is at most what is left of the budget, divided by this", taper, 1, 1000, func(c *Config) *int { return &c.Taper }),
 		constant.NewInt("model_until", "evaluations up to which the model may ask as often as the others", modelUntil, 1, 1000000000, func(c *Config) *int { return &c.ModelUntil }),
 		constant.NewInt("model_every", "after model_until, least number of batches of others between two of the model", modelEvery, 1, 1000000, func(c *Config) *int { return &c.ModelEvery }),

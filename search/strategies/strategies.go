@@ -181,7 +181,7 @@ func Table() []Strategy {
 	return []Strategy{
 		entry(Strategy{
 			Name: "auto", Version: 1, Paced: true, Several: true,
-			Doc: "a model and local search that share what they find; a bandit learns which of them pays, and the budget sets the pace",
+			Doc: "a model as in surrogate, and iterated local search as in ils, share what they find; a multi-armed bandit, a rule that learns which of them pays, decides which asks next",
 		}, auto.Constants(), func(s *space.Space, seed uint64, h Hints, c auto.Config) (search.Strategy, error) {
 			c.Start, c.Sources, c.Goals = h.Start, h.Sources, h.Goals
 			return auto.New(s, seed, c)
