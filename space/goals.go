@@ -247,7 +247,7 @@ func (g Goals) Lacking(o Outcome, measures bool) error {
 			}
 		}
 		if len(names) == 0 {
-			return fmt.Errorf("%s: this kernel has no metrics beside its cost", goal.Metric)
+			return fmt.Errorf("%s: this kernel has no metrics beside its cost (a program can report more numbers: name them under metrics in its file)", goal.Metric)
 		}
 		return fmt.Errorf("%s: this kernel has no such metric: want one of %s%s", goal.Metric, strings.Join(names, ", "), DidYouMean(goal.Metric, names))
 	}
