@@ -84,21 +84,19 @@ static inline void narrow(uint8_t *to, words q)
 // quantise quantises a block of activations to words, and returns its scale.
 static float quantise(word *q, const float *x)
 {
-	vec most = { 0 };
-	words odd = { 0 };
+	// Floats without their sign are in the order of their bits: infinities and what is no number are the largest.
+	words most = { 0 };
 	for (int l = 0; l < BLOCK; l += LANES) {
-		const vec v = *(const vec_memory *)(x + l), zero = v * 0;
-		const vec size = (vec)((words)v & 0x7fffffff);
-		odd |= zero != zero;
-		__asm__("vmaxps %0, %1, %0" : "+v"(most) : "v"(size));
+		const words size = *(const words_memory *)(x + l) & 0x7fffffff;
+		__asm__("vpmaxsd %0, %1, %0" : "+v"(most) : "v"(size));
 	}
-	int32_t largest = 0, any = 0;
-	for (int l = 0; l < LANES; l++) {
-		const int32_t size = ((words)most)[l];
-		largest = size > largest ? size : largest;
-		any |= odd[l];
-	}
-	union { int32_t i; float f; } u = { .i = largest };
+	typedef int32_t four __attribute__((vector_size(16)));
+	const union { words all; four parts[LANES / 4]; } lanes = { most };
+	four best = lanes.parts[0];
+	for (int i = 1; i < LANES / 4; i++)
+		__asm__("vpmaxsd %0, %1, %0" : "+v"(best) : "v"(lanes.parts[i]));
+	const int32_t even = best[0] > best[2] ? best[0] : best[2], odd = best[1] > best[3] ? best[1] : best[3];
+	union { int32_t i; float f; } u = { .i = even > odd ? even : odd };
 	const float d = u.f / 127.0f;
 	const int usable = d >= FLT_MIN && d <= FLT_MAX;
 	const float inverse = usable ? 1.0f / d : 0;
@@ -107,7 +105,7 @@ static float quantise(word *q, const float *x)
 		__asm__("" : "+v"(t)); // rounded before it is rounded to an integer
 		narrow((uint8_t *)q + l, (words)(t + 12582912.0f) - 0x4B400000);
 	}
-	return any ? __builtin_nanf("") : usable ? d : 0;
+	return u.i >= 0x7f800000 ? __builtin_nanf("") : usable ? d : 0;
 }
 
 enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
