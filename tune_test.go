@@ -469,6 +469,9 @@ func TestInterrupted(t *testing.T) {
 		if failed := verify(t, k, dir); failed != nil {
 			t.Errorf("after %d: verification fails: %q", after, failed)
 		}
+		if state := results.Describe(dir).State; state != results.Interrupted {
+			t.Errorf("after %d: the run is listed as %v", after, state)
+		}
 		var start Start
 		report, err = Resume(t.Context(), kernels.Table{k}, dir, Changes{Jobs: 2, Start: func(s Start) { start = s }})
 		if err != nil {

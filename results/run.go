@@ -420,7 +420,7 @@ const (
 	Damaged     State = iota // it cannot be read
 	Running                  // a process is writing to it
 	Finished                 // its last sitting stopped by itself, and said why
-	Interrupted              // its last sitting was cut off
+	Interrupted              // its last sitting was cut off, or somebody ended it
 	Failed                   // its baseline failed, so that nothing was searched
 )
 
@@ -428,6 +428,9 @@ var stateNames = [...]string{"damaged", "running", "finished", "interrupted", "f
 
 // BaselineFailed is why a sitting stopped whose baseline failed.
 const BaselineFailed = "the baseline failed"
+
+// StoppedByHand is why a sitting stopped that somebody ended, as the search says it.
+const StoppedByHand = "interrupted"
 
 // States lists the words of all states.
 func States() []string { return slices.Clone(stateNames[:]) }
@@ -445,7 +448,7 @@ type Listing struct {
 	Dir      string
 	Settings Settings // the zero value where they cannot be read
 	State    State
-	End      End     // why the last sitting stopped, where State is Finished or Failed
+	End      End     // why the last sitting stopped; the zero value where it is cut off, or goes on
 	Summary  Summary // without the trials that End.Trim takes away
 	Err      error   // what is wrong, where State is Damaged
 }
@@ -538,6 +541,8 @@ func Describe(dir string) Listing {
 		l.State = Running
 	case end != nil && end.Why == BaselineFailed:
 		l.State, l.End = Failed, *end
+	case end != nil && end.Why == StoppedByHand:
+		l.State, l.End = Interrupted, *end
 	case end != nil:
 		l.State, l.End = Finished, *end
 	default:

@@ -277,6 +277,8 @@ func TestList(t *testing.T) {
 	must(t, makeRun(t, dir("a-cut-off"), at(1)).Close())
 	failed := makeRun(t, dir("b-failed"), at(1))
 	must(t, failed.Journal.End(End{Why: BaselineFailed}), failed.Close())
+	byHand := makeRun(t, dir("b-by-hand"), at(1))
+	must(t, byHand.Journal.End(End{Why: StoppedByHand}), byHand.Close())
 	makeRun(t, dir("c-running"), at(2))
 	must(t, makeRun(t, dir("d-damaged"), at(0)).Close())
 	damaged := filepath.Join(dir("d-damaged"), JournalName)
@@ -298,6 +300,7 @@ func TestList(t *testing.T) {
 	}{
 		{"c-running", Running, 2, 1<<64 - 1, ""},
 		{"a-cut-off", Interrupted, 2, 1<<64 - 1, ""},
+		{"b-by-hand", Interrupted, 2, 1<<64 - 1, ""},
 		{"b-failed", Failed, 2, 1<<64 - 1, ""},
 		{"b-finished", Finished, 2, 1<<64 - 1, ""},
 		{"d-damaged", Damaged, 0, 1<<64 - 1, "the line is damaged"},
@@ -317,10 +320,13 @@ func TestList(t *testing.T) {
 			t.Errorf("%s has %d evaluations, want %d", w.name, l.Summary.Evaluations, w.evaluations)
 		}
 	}
-	if end := list[3].End; end.Why != "target reached" || list[3].Summary.Best.Number != 0 {
-		t.Errorf("the finished run ended with %+v, %+v", end, list[3].Summary)
+	if end := list[4].End; end.Why != "target reached" || list[4].Summary.Best.Number != 0 {
+		t.Errorf("the finished run ended with %+v, %+v", end, list[4].Summary)
 	}
-	if why := list[2].End.Why; why != BaselineFailed {
+	if why := list[2].End.Why; why != StoppedByHand {
+		t.Errorf("the run that somebody ended has ended with %q", why)
+	}
+	if why := list[3].End.Why; why != BaselineFailed {
 		t.Errorf("the failed run ended with %q", why)
 	}
 	// Looking does not repair.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune/configs"
+	"tune/internal/plain"
 	"tune/kernels/recorded"
 	"tune/kernels/user"
 	"tune/results"
@@ -301,14 +302,14 @@ func (a *app) runsCommand() *cobra.Command {
 				damaged = append(damaged, r.Why) // too long for a column
 			case l.State == results.Failed:
 				state = r.Why
-			case r.Why != "":
+			case r.Why != "" && r.Why != state:
 				state += ": " + r.Why
 			}
 			age := ""
 			if !r.Created.IsZero() {
 				age = report.Age(a.began.Sub(r.Created))
 			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s %s\t%s\n", r.Dir, state, r.Evaluations, r.words(), r.Seed, strategyOf(l.Settings), r.Kernel, r.Shape, age)
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s %s\t%s\n", plain.Line(r.Dir), state, r.Evaluations, r.words(), r.Seed, strategyOf(l.Settings), r.Kernel, r.Shape, age)
 		}
 		err = w.Flush()
 		for _, why := range damaged {

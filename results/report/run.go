@@ -80,7 +80,7 @@ type Options struct {
 func Open(dir string, o Options) *Run {
 	about := results.Describe(dir)
 	r := &Run{Name: dir, Settings: about.Settings, State: about.State.String(), Elapsed: about.Summary.Elapsed, Unit: unitOf(about.Settings.Unit)}
-	if about.End.Why != "" {
+	if about.End.Why != "" && about.End.Why != r.State {
 		r.State += ": " + about.End.Why
 	}
 	r.Table, r.Insight = &insight.Table{Stride: 1}, &insight.Insight{}
