@@ -257,16 +257,7 @@ func importance(learned, measured *insight.Shares, room portion) Plot {
 			shares[name] = both
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		x, y := max(shares[a][0], shares[a][1]), max(shares[b][0], shares[b][1])
-		switch {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(names, func(a, b string) int { return byShares(shares[b], shares[a]) })
 	names = slices.DeleteFunc(names, func(n string) bool { return max(shares[n][0], shares[n][1]) < 0.005 })
 	if len(names) == 0 {
 		return Plot{}
@@ -303,6 +294,9 @@ func importance(learned, measured *insight.Shares, room portion) Plot {
 	}
 	return p
 }
+
+// byShares orders shares as the line that says what mattered does: those of the model first, because in the outcomes much varies together.
+func byShares(a, b [2]float64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }
 
 // shareNumbers is the table of shares by the names of their parameters: of the model, where there is one, and of the outcomes.
 func shareNumbers(names []string, shares map[string][2]float64, learned bool, most int) Numbers {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -194,6 +195,26 @@ func TestImportanceOfSample(t *testing.T) {
 		if !strings.Contains(page(t, r), want) {
 			t.Errorf("the page has no %q", want)
 		}
+	}
+}
+
+// TestImportanceOrder: what the model has as most important is drawn first, however many pairs vary together in the outcomes.
+func TestImportanceOrder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	create(t, "blur-1", settings(), outcomes(144))
+	r := report.Open("blur-1", report.Options{})
+	r.Insight.Learned = &insight.Shares{Single: []insight.Share{{Parameters: []string{"first"}, Share: 0.4}, {Parameters: []string{"second"}, Share: 0.05}}, Points: 144, All: true}
+	r.Insight.Measured = insight.Shares{Single: []insight.Share{{Parameters: []string{"first"}, Share: 0.6}}}
+	for k := range 20 {
+		r.Insight.Measured.Pairs = append(r.Insight.Measured.Pairs, insight.Share{Parameters: []string{"other", fmt.Sprint("p", k)}, Share: 0.7})
+	}
+	html := page(t, r)
+	var at []int
+	for _, title := range []string{"first, learned: 40.0 %", "second, learned: 5.0 %", "other × p0, learned: 0.0 %"} {
+		at = append(at, strings.Index(html, title))
+	}
+	if at[0] < 0 || !slices.IsSorted(at) {
+		t.Errorf("the shares are at %d", at)
 	}
 }
 
