@@ -330,6 +330,9 @@ func printGuardedCosts(w io.Writer, g *schedule.Guarded) {
 		if g.Recorded > 0 {
 			fmt.Fprintf(w, "recorded  %s%s\n", guardRatio(g.Recorded, g.RecordedLow, g.RecordedHigh), elsewhere(g))
 		}
+		if why := unproven(g); why != "" {
+			fmt.Fprintf(w, "recorded  %s\n", why)
+		}
 		fmt.Fprintf(w, "now       %s, in %s and %v\n", guardRatio(g.Ratio, g.Low, g.High), plain.Count(g.Pairs, "pair"), space.Duration(g.Seconds).Round(100*time.Millisecond))
 		fmt.Fprintf(w, "wanted    %.3f, which is %.3f with costs %s higher\n", g.Bar, g.Promise, percent(g.Slack))
 		if g.Cost > 0 {
@@ -354,9 +357,24 @@ func elsewhere(g *schedule.Guarded) string {
 	return fmt.Sprintf(" on another processor, %s; this one is %s", plain.Line(g.Processor), plain.Line(g.ProcessorNow))
 }
 
+// unproven says why a ratio of the schedule is not guarded.
+func unproven(g *schedule.Guarded) string {
+	if g.Unproven == 0 {
+		return ""
+	}
+	return timesOf(g.Unproven) + " in too few pairs for an interval, so that only the cost of the baseline is guarded; 'tune measure' measures it again"
+}
+
 func recordedElsewhere(g *schedule.Guarded) string {
 	if where := elsewhere(g); where != "" {
 		return "; recorded" + where
+	}
+	return ""
+}
+
+func recordedUnproven(g *schedule.Guarded) string {
+	if why := unproven(g); why != "" {
+		return "; recorded " + why
 	}
 	return ""
 }
@@ -388,7 +406,7 @@ func writeGuardMarkdown(w io.Writer, all []*schedule.Guarded) error {
 	}
 	b.WriteString("\n")
 	for _, g := range all {
-		fmt.Fprintf(&b, "- %s %s: %s%s\n", marks[g.Standing], cell(g.Name), cell(g.Words()), cell(compilerThen(g)+recordedElsewhere(g)))
+		fmt.Fprintf(&b, "- %s %s: %s%s\n", marks[g.Standing], cell(g.Name), cell(g.Words()), cell(compilerThen(g)+recordedElsewhere(g)+recordedUnproven(g)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -423,6 +441,7 @@ func guardedJSON(all []*schedule.Guarded) any {
 		Recorded         float64                `json:"recorded_ratio,omitempty"`
 		RecordedInterval *[2]float64            `json:"recorded_interval,omitempty"`
 		RecordedCost     float64                `json:"recorded_cost,omitempty"`
+		Unproven         float64                `json:"unproven_ratio,omitempty"` // a recorded ratio without an interval, which is not guarded
 		Promise          float64                `json:"promised_ratio,omitempty"` // the low end of the recorded interval, or 1
 		Bar              float64                `json:"wanted_ratio,omitempty"`   // less the slack
 		Ratio            float64                `json:"ratio,omitempty"`
@@ -450,7 +469,7 @@ func guardedJSON(all []*schedule.Guarded) any {
 		out.Holds = out.Holds && g.Standing == schedule.Holds
 		v := one{
 			Name: g.Name, Against: g.Against, Kernel: g.Kernel, Shape: g.Shape, Unit: g.Unit, Exact: g.Exact, Standing: g.Standing, Words: g.Words(), Checked: g.Checked, Weak: g.Weak,
-			Slack: g.Slack, Recorded: g.Recorded, RecordedCost: g.RecordedCost, Ratio: g.Ratio, Low: g.Low, High: g.High, Error: g.Error, Cost: g.Cost,
+			Slack: g.Slack, Recorded: g.Recorded, RecordedCost: g.RecordedCost, Unproven: g.Unproven, Ratio: g.Ratio, Low: g.Low, High: g.High, Error: g.Error, Cost: g.Cost,
 			Baseline: g.Baseline, Pairs: g.Pairs, Seconds: g.Seconds, NeedsPairs: g.NeedsPairs, NeedsSeconds: g.NeedsSeconds, Compiler: g.Compiler,
 			CompilerNow: g.CompilerNow, Processor: g.Processor, ProcessorNow: g.ProcessorNow, Busy: g.Busy, State: g.State(),
 		}

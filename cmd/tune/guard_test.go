@@ -37,6 +37,27 @@ func TestGuardElsewhere(t *testing.T) {
 	}
 }
 
+// TestGuardUnproven: where the recorded ratio has no interval, each form of the output says that it is not guarded.
+func TestGuardUnproven(t *testing.T) {
+	g := &schedule.Guarded{Name: "best.json", Kernel: "blur", Against: "the baseline", Unit: "ns", Standing: schedule.Holds, Unproven: 15.5, Ratio: 1.1, Low: 1.05, High: 1.15, Promise: 1, Bar: 0.98, Pairs: 9}
+	var text, md, json bytes.Buffer
+	a := &app{stdout: &text}
+	for _, err := range []error{a.printGuarded([]*schedule.Guarded{g}), writeGuardMarkdown(&md, []*schedule.Guarded{g}), printJSON(&json, guardedJSON([]*schedule.Guarded{g}))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for of, want := range map[*bytes.Buffer]string{
+		&text: "\nrecorded  15.500× in too few pairs for an interval, so that only the cost of the baseline is guarded; 'tune measure' measures it again\n",
+		&md:   "; recorded 15.500× in too few pairs for an interval, so that only the cost of the baseline is guarded",
+		&json: `"unproven_ratio": 15.5`,
+	} {
+		if !strings.Contains(of.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, of)
+		}
+	}
+}
+
 // TestGuardUnit: a unit of a user's own is no markup in the summary.
 func TestGuardUnit(t *testing.T) {
 	var md bytes.Buffer

@@ -98,6 +98,9 @@ type Guarded struct {
 	// costs RecordedCost is what is compared.
 	Recorded, RecordedLow, RecordedHigh float64
 	RecordedCost                        float64
+	// Unproven is the ratio to the baseline in the schedule where it has no interval, so that it is not guarded; 0 where there is an interval, or
+	// no ratio, and where costs are exact.
+	Unproven float64
 	// Promise is the ratio that is guarded: the low end of the recorded interval, and at least 1. Bar is what the slack leaves of it.
 	Promise, Bar float64
 	// Ratio is the cost of what it is compared with over its own, as measured now, with an interval that is wrong with a probability of
@@ -151,6 +154,8 @@ func Guard(ctx context.Context, s Side, against *Side, o GuardOptions) (*Guarded
 		x.g.Recorded, x.g.RecordedLow, x.g.RecordedHigh = f.Ratio, f.RatioInterval[0], f.RatioInterval[1]
 		x.g.Promise = max(1, f.RatioInterval[0])
 		x.g.Processor, x.g.ProcessorNow = f.Machine.CPU, results.ThisMachine().CPU
+	} else if f.Key != f.Baseline.Key {
+		x.g.Unproven = f.Ratio
 	}
 	c, err := compared(base, s, CompareOptions{})
 	if err != nil {
@@ -219,7 +224,9 @@ func (x *guarding) hold(ctx context.Context, base, s Side, own bool) error {
 	if err := sameCosts(b.k, e.k); err != nil {
 		return err
 	}
-	x.Exact, x.g.Exact = e.k.Info.Exact, e.k.Info.Exact
+	if x.Exact, x.g.Exact = e.k.Info.Exact, e.k.Info.Exact; x.Exact {
+		x.g.Unproven = 0
+	}
 	x.g.Slack = x.slack()
 	x.g.Bar = x.g.Promise / (1 + x.g.Slack)
 	if err := x.check(ctx, e); err != nil {

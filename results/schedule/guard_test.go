@@ -92,6 +92,10 @@ func TestGuardPromises(t *testing.T) {
 	if g, err := Guard(t.Context(), weak, nil, GuardOptions{Seeds: []uint64{1}}); err != nil || g.Promise != 1 || g.Standing != Holds {
 		t.Errorf("of a wide interval: %+v, %v", g, err)
 	}
+	weak.Schedule.RatioInterval = nil
+	if g, err := Guard(t.Context(), weak, nil, GuardOptions{Seeds: []uint64{1}}); err != nil || g.Promise != 1 || g.Recorded != 0 || g.Unproven != 2 || g.Standing != Holds {
+		t.Errorf("without an interval: %+v, %v", g, err)
+	}
 	other := guardedSchedule(r)
 	other.Name, other.Schedule.Key, other.Schedule.Point = "other.json", "n=1", []byte(`{"n":1}`)
 	g, err := Guard(t.Context(), guardedSchedule(r), &other, GuardOptions{Seeds: []uint64{1}, Of: 4})
