@@ -46,7 +46,7 @@ type Series struct {
 	// some hundredths of a second slows both sides.
 	Turns int
 	// Few ends the series after fewRounds, on a disturbed machine too, which is enough for an interval that distinguishes what differs much.
-	// It is for tests.
+	// It is for tests, which see the same progress: Observe is told of as many rounds as without it.
 	Few bool
 	// Mean makes the cost of a round the mean of its turns, for entrants that do in a few calls what belongs to many.
 	Mean bool
@@ -139,9 +139,6 @@ func (s *Series) Run(ctx context.Context) error {
 	if s.Confirm {
 		enough = confirmRounds
 	}
-	if s.Few {
-		enough = fewRounds
-	}
 	start := s.Now()
 	deadline := start.Add(s.Limit)
 	if s.Sure != nil {
@@ -152,7 +149,7 @@ func (s *Series) Run(ctx context.Context) error {
 		if s.choosing() && round >= raceRounds && (round-raceRounds)%raceEvery == 0 {
 			s.dropBehind()
 		}
-		if s.Few && round >= enough {
+		if s.Few && round >= fewRounds {
 			return nil
 		}
 		if counted >= enough && (!s.choosing() || s.running() < 2) && (!s.Confirm || s.calm()) {
