@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,6 +60,12 @@ func TestMain(m *testing.M) {
 		}
 		os.Setenv("XDG_DATA_HOME", tests.data)
 		sharedCache = cacheOfTests(tests.data)
+		if !raceDetector {
+			// One test more than there are processors, because tests wait for a part of their time. The flag -parallel says otherwise.
+			if err := flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1)); err != nil {
+				panic(err)
+			}
+		}
 	}
 	os.Setenv("GORACE", gorace)
 	testscript.Main(tests, disguises)

@@ -357,6 +357,7 @@ func TestTimedWorkers(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil || testing.Short() {
 		t.Skip("needs gcc, and measures one candidate after the other")
 	}
+	t.Parallel()
 	address, dir := "127.0.0.1:"+freePort(t), filepath.Join(t.TempDir(), "run")
 	server, err := natsserver.Start(natsserver.Config{Address: address})
 	if err != nil {

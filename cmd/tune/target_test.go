@@ -218,6 +218,7 @@ func TestTargetMeasures(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil || testing.Short() {
 		t.Skip("needs gcc, and measures one candidate after the other")
 	}
+	t.Parallel()
 	url, dir := natsFor(t), filepath.Join(t.TempDir(), "run")
 	begin := func() *process {
 		w := startTune(t, "worker", url, "--name", "ada")

@@ -143,7 +143,7 @@ func newRounds(p *Problem, candidates []*candidate, series kernels.Series) *roun
 		r.entrants = append(r.entrants, &entrant{c: c})
 	}
 	r.Series = timing.Series{
-		Series: series, Entrants: len(candidates), Turn: r.turn, Begin: r.begin, End: r.end, Counting: r.counting,
+		Series: series, Few: p.host.hasty, Entrants: len(candidates), Turn: r.turn, Begin: r.begin, End: r.end, Counting: r.counting,
 		Slow:    func(i int) bool { return r.entrants[i].slow() },
 		Counted: r.counted,
 		Floors:  slices.Repeat([]float64{p.work.MinSeconds * nanoseconds}, len(candidates)),
@@ -210,7 +210,7 @@ func (r *rounds) recalibrate(ctx context.Context) error {
 		return nil
 	}
 	looks := 3
-	if r.brief() {
+	if r.brief() || r.Few {
 		looks = 1
 	}
 	least := make([]float64, len(r.entrants))
@@ -294,6 +294,8 @@ func (r *rounds) plan() {
 	}
 	r.turnSeconds = shortTurn * timing.SampleSeconds
 	switch {
+	case apart && r.Few:
+		r.Turns, r.turnSeconds = 2, timing.SampleSeconds
 	case apart && r.Confirm:
 		r.Turns, r.turnSeconds = confirmTurns, timing.SampleSeconds
 	case apart:

@@ -41,6 +41,7 @@ type meter struct {
 	ready   []float64 // unused samples of that many calls, from calibration
 
 	brief    bool // whether nothing is measured twice; see Problem.Brief
+	hasty    bool // whether turns have few samples; see testonly.Host
 	restless bool // whether other work slows the core now and then
 	strict   bool // whether a weaker suspicion of reused results is enough, because then all entrants are timed apart
 	// against is how the baseline of the comparison reacts to new inputs. isBaseline says that the candidate is this baseline.
@@ -101,7 +102,7 @@ func (c *candidate) newMeter(ctx context.Context, w runner, how metering) (*mete
 		m.against, m.isBaseline = &p.baseline, c.isBaseline()
 	}
 	m.c, m.dims, m.threads, m.uses, m.variants = c, one.Dims, c.threads(), c.threads(), v
-	m.floor, m.wall, m.cold = p.work.MinSeconds, p.limits.Wall, p.work.Cold
+	m.floor, m.wall, m.cold, m.hasty = p.work.MinSeconds, p.limits.Wall, p.work.Cold, p.host.hasty
 	m.buffers = len(one.Buffers)
 	kept := 0 // bytes of a call that is kept
 	for _, b := range one.Buffers {
@@ -399,7 +400,13 @@ func inTurns(samples []float64, perTurn int, floor float64) (turns []float64) {
 	return turns
 }
 
+// hastyBursts is how many samples a turn has at most on a hasty host. The two turns that begin a score have staleSamples together.
+const hastyBursts = staleSamples / 2
+
 // bursts returns how many samples make a turn of the given seconds.
 func (m *meter) bursts(seconds float64) int {
+	if m.hasty {
+		seconds = min(seconds, hastyBursts*m.length)
+	}
 	return int(math.Round(min(max(seconds/(m.perCall*float64(m.calls)), 1), max(seconds/m.length, 1))))
 }

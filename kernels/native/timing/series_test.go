@@ -192,6 +192,23 @@ func TestSeriesAffordable(t *testing.T) {
 	}
 }
 
+// TestSeriesFew: a series of few rounds ends on a disturbed machine too, and while it still chooses; it has an interval.
+func TestSeriesFew(t *testing.T) {
+	for _, set := range []kernels.Series{{Confirm: true, Limit: time.Hour}, {Limit: time.Hour}} {
+		l := newLab(2, set, disturbed(9))
+		l.Few = true
+		if err := l.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := l.rounds(2); n[0] != fewRounds || n[1] != fewRounds {
+			t.Errorf("confirming %v: %v rounds, want %d", set.Confirm, n, fewRounds)
+		}
+		if c := l.Final().Comparisons[0]; c.Pairs < LeastPairs || c.Low <= 1 || c.Unverified {
+			t.Errorf("confirming %v: %+v", set.Confirm, c)
+		}
+	}
+}
+
 // TestSeriesRestless: a series that waits for a calm machine tells of no number of pairs.
 func TestSeriesRestless(t *testing.T) {
 	var seen []int

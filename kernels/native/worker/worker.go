@@ -627,7 +627,11 @@ func (n *instance) stuck() string {
 		}
 		return ""
 	case !ok || thread.state == 'Z' || thread.state == 'X':
-		// The thread may be gone because the whole process is about to end; the end of the process then tells more.
+		// The thread may be gone because the whole process is about to end; the end of the process then tells more. Where a fault is recorded it is,
+		// however long that takes: on a busy machine a process with much memory needs a second.
+		if _, faulted := (*fault)(unsafe.Pointer(&n.shared[0])).read(); faulted {
+			return ""
+		}
 		if n.missed++; n.missed > 8 {
 			return "ended the thread that called it (pthread_exit)"
 		}
