@@ -175,7 +175,8 @@ func (c *candidate) asked() (Case, error) {
 
 // writeHeader writes the header. It names the number of threads where code that uses OpenMP would otherwise take another one.
 func (c *candidate) writeHeader(w io.Writer) error {
-	if n := c.threads(); n > 1 || slices.Contains(c.source.Flags, "-fopenmp") {
+	openMP := slices.ContainsFunc(c.source.Flags, func(f string) bool { return f == "-fopenmp" || strings.HasPrefix(f, "-fopenmp=") })
+	if n := c.threads(); n > 1 || openMP {
 		how := ""
 		if c.source.Header != "" {
 			how = fmt.Sprintf(" If your source uses OpenMP, call omp_set_num_threads(%d) before its function.", n)
