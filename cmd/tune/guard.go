@@ -22,11 +22,12 @@ import (
 func (a *app) guardCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "guard FILE|DIR…",
-		Short: "Find out whether exported kernels still are as fast as they were",
-		Long: `guard builds exported kernels again, with the compiler of today, checks them on fresh inputs, and measures each in
-turns with its baseline. It fails where one is proven to have become slower than its schedule says. FILE is a schedule (best.json), and
-DIR a run directory or a library of tune library or tune model. The kernel is the copy in its run; --config builds all with the kernel in one
-file, which is how sources that have changed are guarded.
+		Short: "Find out whether exported kernels have become slower beside their baselines",
+		Long: `guard builds exported kernels and their baselines again, with the compiler of today, checks them on fresh inputs, and measures
+each kernel in turns with its baseline. It fails where the ratio of the two is proven to have become worse than the schedule says. A
+change that slows both alike is not noticed where costs are timed. FILE is a schedule (best.json), and DIR a run directory or a library
+of tune library or tune model. The kernel is the copy in its run; --config builds all with the kernel in one file, which is how sources
+that have changed are guarded.
 
 What is guarded is the low end of the recorded interval of the ratio to the baseline, and at least 1. A kernel is slower if its ratio is
 proven to be below that by more than --slack. Each pair runs in new processes, and the measurement ends as soon as it is sure, or after

@@ -12,7 +12,7 @@
 //	tune library FILE.yaml        tune a kernel for many shapes, and write a C library that chooses a version at each call
 //	tune model CONFIG             tune the kernels of a language model, and write a library that runs its layers
 //	tune compare A B              compare the results of two runs: what differs, and which is faster
-//	tune guard best.json…         find out whether exported kernels still are as fast as they were
+//	tune guard best.json…         find out whether exported kernels have become slower beside their baselines
 //	tune export DIR|FILE          write a run's schedule, program, trace or outcomes; convert measurements
 //	tune import FILE              read the spaces and measurements of other tuners
 //	tune report RUN... -o FILE    show runs in one HTML file, or as Markdown

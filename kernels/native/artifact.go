@@ -13,6 +13,7 @@ import (
 	"sync"
 	"text/template"
 
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/native/cc"
 )
@@ -63,7 +64,7 @@ func (c *candidate) command(prefix string) []string {
 func (c *candidate) Artifacts() ([]kernels.Artifact, error) {
 	return []kernels.Artifact{
 		{Name: programName(c.source.Lang), Write: c.writeProgram, Earlier: c.writeProgram1},
-		{Name: "kernel.h", Write: c.writeHeader},
+		{Name: "kernel.h", Write: c.writeHeader, Earlier: c.writeHeader1},
 		{Name: "build.json", Write: c.writeBuild, Earlier: c.writeBuild1},
 	}, nil
 }
@@ -172,7 +173,23 @@ func (c *candidate) asked() (Case, error) {
 	return cases[0], nil
 }
 
+// writeHeader writes the header. It names the number of threads where code that uses OpenMP would otherwise take another one.
 func (c *candidate) writeHeader(w io.Writer) error {
+	openMP := slices.ContainsFunc(c.source.Flags, func(f string) bool { return f == "-fopenmp" || strings.HasPrefix(f, "-fopenmp=") })
+	if n := c.threads(); n > 1 || openMP {
+		how := ""
+		if c.source.Header != "" {
+			how = fmt.Sprintf(" If your source uses OpenMP, call omp_set_num_threads(%d) before its function.", n)
+		}
+		if _, err := fmt.Fprintf(w, "/* A call was measured with %s.%s */\n", plain.Count(n, "thread"), how); err != nil {
+			return err
+		}
+	}
+	return c.writeHeader1(w)
+}
+
+// writeHeader1 writes the header as earlier versions did.
+func (c *candidate) writeHeader1(w io.Writer) error {
 	if c.source.Header != "" {
 		_, err := io.WriteString(w, c.source.Header)
 		return err

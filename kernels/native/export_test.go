@@ -9,19 +9,19 @@ import (
 	"tune/kernels/native/worker"
 )
 
-// plain is a worker whose timed calls all work on the same inputs at the same place, in one stretch a sample.
-type plain struct {
+// fixed is a worker whose timed calls all work on the same inputs at the same place, in one stretch a sample.
+type fixed struct {
 	runner
 	buffers []worker.Buffer
 	inputs  [][]byte
 }
 
-func (p *plain) Map(buffers []worker.Buffer, inputs [][]byte) error {
+func (p *fixed) Map(buffers []worker.Buffer, inputs [][]byte) error {
 	p.buffers, p.inputs = buffers, inputs
 	return p.runner.Map(buffers, inputs)
 }
 
-func (p *plain) Vary(*worker.Pool) error {
+func (p *fixed) Vary(*worker.Pool) error {
 	one, err := worker.NewPool(p.buffers, [][][]byte{p.inputs}, 1)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (p *plain) Vary(*worker.Pool) error {
 	return p.runner.Vary(one)
 }
 
-func (p *plain) Time(ctx context.Context, t worker.TimeRequest) (worker.Timing, error) {
+func (p *fixed) Time(ctx context.Context, t worker.TimeRequest) (worker.Timing, error) {
 	t.Window, t.Sparse, t.Touch, t.Places = t.Calls, false, false, 1
 	got, err := p.runner.Time(ctx, t)
 	got.Evidence, got.First, got.Each, got.Whole = nil, 0, 0, 0
@@ -85,7 +85,7 @@ func variationMeters(ctx context.Context, c *candidate, o worker.Options) (meter
 			return meters, err
 		}
 		if i == 1 {
-			w = &plain{runner: w}
+			w = &fixed{runner: w}
 		}
 		if meters[i], err = c.newMeter(ctx, w, metering{length: timing.BurstSeconds}); err != nil {
 			w.Close()

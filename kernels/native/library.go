@@ -259,6 +259,14 @@ func (t libraryText) Scalars() bool {
 	return t.Own && slices.ContainsFunc(t.Arguments, func(a Argument) bool { return !strings.HasSuffix(a.Type, "*") })
 }
 
+// Aligned reports whether a function of the user's own takes buffers, whose alignment is that of the measurement.
+func (t libraryText) Aligned() bool {
+	return t.Own && slices.ContainsFunc(t.Arguments, func(a Argument) bool { return strings.HasSuffix(a.About, AlignedWhenMeasured) })
+}
+
+// AlignedWhenMeasured ends the text about a buffer of a user's own function, which may rely on this alignment or not.
+const AlignedWhenMeasured = "aligned to 64 bytes when measured"
+
 // definedSymbols returns the names that an object defines for others, as a source writes them, in order. Those of the C++ library
 // and those that the linker adds are left out.
 func definedSymbols(so string) ([]string, error) {

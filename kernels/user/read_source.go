@@ -799,12 +799,8 @@ func (r *reader) ownFlag(n node) {
 
 // constantsIn returns a constant of the shape that the text of a source uses, or "".
 func constantsIn(s *source, ns *names) string {
-	for _, t := range s.templates() {
-		for _, m := range t.names() {
-			if slices.Contains(ns.constants, m.name) {
-				return m.name
-			}
-		}
+	if i := slices.IndexFunc(ns.constants, s.compiles); i >= 0 {
+		return ns.constants[i]
 	}
 	return ""
 }

@@ -559,6 +559,13 @@ func (s *source) templates() []template {
 	return out
 }
 
+// compiles reports whether the source or a flag contains a name, so that its value is compiled in.
+func (s *source) compiles(name string) bool {
+	return slices.ContainsFunc(s.templates(), func(t template) bool {
+		return slices.ContainsFunc(t.names(), func(m mention) bool { return m.name == name })
+	})
+}
+
 // ownSymbols binds the calls in a source to its own functions. Otherwise a shared object would call a function of the C library
 // with the same name (step, index, y0), and would inline no function that is not static.
 var ownSymbols = []string{"-fno-semantic-interposition", "-Wl,-Bsymbolic"}

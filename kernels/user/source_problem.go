@@ -240,7 +240,7 @@ func (s *sourceSpec) Generate(p space.Point) (native.Source, error) {
 }
 
 // scalar says in the header of an export what a scalar argument is: its type, whether it is a constant of the shape, a parameter or something
-// else, and the value that it was tuned with.
+// else, the value that it was tuned with, and whether it has to be that value.
 func (s *sourceSpec) scalar(p space.Point, a argument) string {
 	x, err := a.value.number(pointValues(p, s.constants))
 	if err != nil {
@@ -250,11 +250,16 @@ func (s *sourceSpec) scalar(p space.Point, a argument) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 		value = strconv.FormatFloat(x, 'f', -1, 64)
 	}
-	about := fmt.Sprintf("%s, tuned with %s", from, value)
+	about, tuned := from, ", tuned with "+value
+	if _, is := s.constants[from]; is {
+		about = fmt.Sprintf("the constant %s of the shape", from)
+	}
+	if baked := s.baked(a); baked != "" {
+		tuned = fmt.Sprintf(", which has to be %s: the source or a flag contains {{%s}}", value, baked)
+	}
+	about += tuned
 	if len(a.value.names()) == 0 {
 		about = "always " + value
-	} else if _, is := s.constants[from]; is {
-		about = fmt.Sprintf("the constant %s of the shape, tuned with %s", from, value)
 	}
 	for _, parameter := range s.space.Parameters() {
 		if parameter.Name == from {
@@ -262,6 +267,17 @@ func (s *sourceSpec) scalar(p space.Point, a argument) string {
 		}
 	}
 	return a.ctype.c + ", " + about
+}
+
+// baked returns a constant of the shape that the value of a scalar argument depends on, and that is compiled in: the function is right for no
+// other value of it. It returns "" where there is none.
+func (s *sourceSpec) baked(a argument) string {
+	for _, m := range a.value.names() {
+		if _, is := s.constants[m.name]; is && s.s.compiles(m.name) {
+			return m.name
+		}
+	}
+	return ""
 }
 
 // domain says in words which values a parameter has.
@@ -295,7 +311,7 @@ func (s *sourceSpec) call(p space.Point) *native.Call {
 		if a.mode == native.In {
 			constant = "const "
 		}
-		out.Arguments = append(out.Arguments, native.Argument{Name: a.name, Type: constant + a.ctype.c + " *", About: plain.Count(b.Len, "element") + ", " + b.Mode.String() + ", aligned to 64 bytes when measured"})
+		out.Arguments = append(out.Arguments, native.Argument{Name: a.name, Type: constant + a.ctype.c + " *", About: plain.Count(b.Len, "element") + ", " + b.Mode.String() + ", " + native.AlignedWhenMeasured})
 	}
 	return out
 }

@@ -6,7 +6,7 @@
 //	Verify   rebuilds a schedule and checks it on fresh inputs
 //	Measure  holds the final measurement of a run again
 //	Compare  tells in what two schedules differ, and measures them in turns
-//	Guard    finds out whether a schedule still is as fast as it was
+//	Guard    finds out whether a schedule has become slower beside its baseline
 package schedule
 
 import (
