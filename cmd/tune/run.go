@@ -893,6 +893,9 @@ If the schedule or program is missing or out of date, export recreates it where 
 have to compile or run candidates, it says so and stops; --measure then runs and measures the best ones again. Nothing in
 the run directory changes. To write the schedule there, continue the run with tune resume.
 
+With --output FILE.json, the files that the schedule names are written beside it, as FILE.kernel.c or FILE.program.json, so that
+'tune verify FILE.json' works. A file of that name is replaced only if it belongs to the schedule that FILE.json has had until now.
+
 With --pick, a point of the front of a run with several objectives is written as json, program or library. It is built and checked
 again, and where costs are measured, measured beside the baseline; only if it is proven to be faster its verdict is faster.
 
@@ -1027,6 +1030,9 @@ func checkExport(format, prefix, pick string) error {
 
 // exportRun writes a run in a format. Where it measures again, a terminal shows how far that is.
 func (a *app) exportRun(ctx context.Context, e schedule.Exporter, dir, format, output string, quiet bool) error {
+	if format == "json" && ordinary(output) {
+		return a.exportSchedule(ctx, e, dir, output, quiet)
+	}
 	if !e.Measure {
 		shows := a.work("exporting "+dir, quiet)
 		e.Rows = shows.rows
@@ -1039,6 +1045,35 @@ func (a *app) exportRun(ctx context.Context, e schedule.Exporter, dir, format, o
 		e.Progress = n.measuring
 		return e.Export(ctx, dir, format, wiping{w, n})
 	})
+}
+
+// ordinary reports whether an output is a file beside which others can be written: neither standard output nor a
+// device or a link, and not compressed.
+func ordinary(output string) bool {
+	info, err := os.Lstat(output)
+	return output != "" && filepath.Ext(output) != ".gz" && (err != nil || info.Mode().IsRegular())
+}
+
+// exportSchedule writes the schedule of a run to a file, and the files that it names beside it.
+func (a *app) exportSchedule(ctx context.Context, e schedule.Exporter, dir, output string, quiet bool) error {
+	folder := filepath.Dir(output)
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot write %s: there is no folder %s", output, folder)
+	}
+	var shows *work
+	n := newNotice(a, quiet)
+	if n.brief = true; e.Measure {
+		e.Progress = n.measuring
+	} else {
+		shows = a.work("exporting "+dir, quiet)
+	}
+	wrote, err := e.ExportTo(ctx, dir, output)
+	n.end()
+	shows.end()
+	if len(wrote) > 0 {
+		fmt.Fprintf(a.stderr, "beside %s: %s\n", output, plain.Line(strings.Join(wrote, ", ")))
+	}
+	return unwritten("output", output, err)
 }
 
 func (a *app) verifyCommand() *cobra.Command {

@@ -289,7 +289,7 @@ func Measurements(path string, o Options) (*Run, error) {
 	return r, nil
 }
 
-// Unread is a file of measurements that cannot be read, beside others that can.
+// Unread is a file of measurements that cannot be read.
 func Unread(path string, err error) *Run {
 	r := &Run{Name: path, File: true, State: "damaged", Table: &insight.Table{Stride: 1}, Insight: &insight.Insight{}}
 	r.damage("the measurements cannot be read: %v", err)
