@@ -71,7 +71,7 @@ func (r *Run) markdown(b *strings.Builder) {
 	}
 	if s := r.Schedule; s != nil {
 		item("verdict", cellOf(string(s.Verdict)))
-		item("interval", Interval(s.RatioInterval))
+		item("interval", interval(s.RatioInterval, r.level(true)))
 	}
 	item("state", cellOf(r.State))
 	item("evaluated", r.Evaluated()+" in "+r.Spent())
