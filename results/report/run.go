@@ -84,6 +84,9 @@ func Open(dir string, o Options) *Run {
 		r.State += ": " + about.End.Why
 	}
 	r.Table, r.Insight = &insight.Table{Stride: 1}, &insight.Insight{}
+	if about.State == results.Failed {
+		r.problem("%s", about.End.Words())
+	}
 	if about.Err != nil {
 		r.damage("this run is damaged: %v", about.Err)
 	}
