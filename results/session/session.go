@@ -140,7 +140,7 @@ func New(version string, k *kernels.Opened, entry strategies.Strategy, settings 
 	}
 	settings.Objectives = ""
 	if goals.Several() {
-		settings.Objectives = goals.String()
+		settings.Objectives = goals.Text(k.Info.Maximised)
 	}
 	traits := k.Problem.Traits()
 	cheap := halving.Config{Levels: traits.Levels, Blind: traits.Blind}
