@@ -35,6 +35,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{
 		"line":    plain.Line,
 		"metric":  metricWords,
+		"whole":   func(n int) string { return plain.Number(float64(n)) },
 		"percent": func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) },
 		"join":    func(words []string, by string) string { return strings.Join(words, by) },
 		"date":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
@@ -123,7 +124,7 @@ func (p Page) title() string {
 	case n == 1 && parts == nil:
 		parts = append(parts, plain.Line(p.Runs[0].Title()))
 	case n > 0 || parts == nil:
-		parts = append(parts, plain.Count(n, "run"))
+		parts = append(parts, counting(n, "run"))
 	}
 	return "tune: " + strings.Join(parts, ", ")
 }

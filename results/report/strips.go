@@ -93,7 +93,7 @@ func (r *Run) strip(name, of, level string, list []results.Compared, every int) 
 		return ""
 	}
 	floor := top + lane*float64(len(rows))
-	d := newDrawing(width, floor+bottom, name, fmt.Sprintf("ratios of %s, %s", plain.Count(len(rows), "comparison"), of), fmt.Sprintf(`class="strips" data-series="%s"`, name))
+	d := newDrawing(width, floor+bottom, name, fmt.Sprintf("ratios of %s, %s", counting(len(rows), "comparison"), of), fmt.Sprintf(`class="strips" data-series="%s"`, name))
 	const from = labelWidth*float64(mostLabel) - 20
 	x := newAxis(low, high, from, width-right, true, of)
 	for _, v := range x.ticks() {
@@ -162,7 +162,7 @@ func (d *drawing) stripRow(x axis, y, lane float64, c results.Compared, name, le
 		d.label("tick", "start", x.from+6, middle+4, plain.Clip("failed: "+plain.Line(c.Failed), 60))
 		return
 	}
-	about := fmt.Sprintf("%s: %s of %s", plain.Clip(who, 200), times(c.Ratio), plain.Count(c.Pairs, "pair"))
+	about := fmt.Sprintf("%s: %s of %s", plain.Clip(who, 200), times(c.Ratio), counting(c.Pairs, "pair"))
 	if c.Unverified {
 		about += ", unverified"
 	}
