@@ -888,7 +888,6 @@ func (a *app) exportCommand() *cobra.Command {
 If the schedule or program is missing or out of date, export recreates it where that needs computation only. Where it would
 have to compile or run candidates, it says so and stops; --measure then runs and measures the best ones again. Nothing in
 the run directory changes. To write the schedule there, continue the run with tune resume.
-
 With --output FILE.json, the files that the schedule names are written beside it, as FILE.kernel.c or FILE.program.json, so that
 'tune verify FILE.json' works. A file of that name is replaced only if it belongs to the schedule that FILE.json has had until now.
 
