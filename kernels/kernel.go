@@ -38,6 +38,8 @@ type Info struct {
 	// Metrics are the names of the numbers of a score beside the cost that are the kernel's own, and that a search may have as objectives: those
 	// of commands, or the slots of a machine. nil means none.
 	Metrics []string
+	// Maximised are those of them of which more is better, for objectives that do not say it.
+	Maximised []string
 	// Strategy is the name of the search strategy that does best on the kernel; "" where that is unknown.
 	Strategy string
 	// Files says which files the kernel is made of; the zero value is right for a built-in kernel.

@@ -241,6 +241,9 @@ func appendEnd(buf []byte, e *End) []byte {
 	if e.Told != 0 {
 		buf = strconv.AppendInt(append(buf, `,"told":`...), int64(e.Told), 10)
 	}
+	if e.Reason != "" {
+		buf = appendText(append(buf, `,"reason":`...), e.Reason)
+	}
 	return buf
 }
 
@@ -422,6 +425,8 @@ func (f *lineFormat) decodeEnd(c *cursor, r *record) error {
 			e.Clock, err = c.str(name)
 		case "told":
 			e.Told, err = c.integer(name)
+		case "reason":
+			e.Reason, err = c.str(name)
 		default:
 			return unknownField(name)
 		}

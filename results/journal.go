@@ -28,6 +28,8 @@ const maxLine = 16 << 20
 type End struct {
 	// Why says in a few words why it stopped, for instance "evaluations spent".
 	Why string `json:"why"`
+	// Reason is the status of the baseline and what is wrong with it, where that failed; "" otherwise, and in runs of earlier versions.
+	Reason string `json:"reason,omitempty"`
 	// Elapsed is the time in seconds that the run had spent over all its sittings.
 	Elapsed float64 `json:"elapsed"`
 	// Clock is Simulated where the times of the journal are simulated; "" where they are real.
@@ -35,6 +37,14 @@ type End struct {
 	// Told is set only where the run stopped because its target was reached: it is the number of trials told, the last of which
 	// reached the target. Trials numbered Told and higher were in flight at that moment. Otherwise it is zero.
 	Told int `json:"told,omitempty"`
+}
+
+// Words are Why and the Reason.
+func (e End) Words() string {
+	if e.Reason == "" {
+		return e.Why
+	}
+	return e.Why + ": " + e.Reason
 }
 
 // History is what a run has asked and measured, batch by batch; space.History and Run implement it. An error ends it.

@@ -404,6 +404,7 @@ func TestJournalRefusesWhatItCouldNotReadBack(t *testing.T) {
 		{"budget", batch(space.Batch{Number: 1, First: 3, Count: 1, Progress: space.Progress{Left: nan}}), "batch 1 was asked with NaN of the budget left"},
 		{"end without why", end(End{}), "the end does not say why"},
 		{"end too late", end(End{Why: "x", Told: 4}), "the run ended after 4 trials told, but 3 were asked"},
+		{"end reason", end(End{Why: "x", Reason: "\xff"}), "the reason of the end is not UTF-8"},
 		{"end told", end(End{Why: "x", Told: -1}), "the end has -1 trials told"},
 		{"end elapsed", end(End{Why: "x", Elapsed: nan}), "the end has an elapsed time of NaN s"},
 	}
@@ -651,7 +652,7 @@ func genLog(t *rapid.T) Log {
 	}
 	var ends []End
 	for range rapid.IntRange(0, 2).Draw(t, "ends") {
-		e := End{Why: text.Draw(t, "why"), Elapsed: positive.Draw(t, "elapsed"), Told: rapid.IntRange(0, trials).Draw(t, "told")}
+		e := End{Why: text.Draw(t, "why"), Reason: rapid.OneOf(rapid.Just(""), text).Draw(t, "reason"), Elapsed: positive.Draw(t, "elapsed"), Told: rapid.IntRange(0, trials).Draw(t, "told")}
 		ends = append(ends, e)
 		l.History.Elapsed = max(l.History.Elapsed, e.Elapsed)
 	}

@@ -61,6 +61,8 @@ func checkEnd(e End) error {
 	switch {
 	case e.Why == "" || !utf8.ValidString(e.Why):
 		return errors.New("the end does not say why")
+	case !utf8.ValidString(e.Reason):
+		return errors.New("the reason of the end is not UTF-8")
 	case !space.Finite(e.Elapsed) || e.Elapsed < 0:
 		return fmt.Errorf("the end has an elapsed time of %v s", e.Elapsed)
 	case e.Told < 0:

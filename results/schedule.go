@@ -225,6 +225,14 @@ func (s Schedule) Validate() error {
 	return nil
 }
 
+// Confidence is that of the intervals in the schedule, in percent: of those of a confirming series, which earlier versions did not have.
+func (s Schedule) Confidence() int {
+	if s.Verdict == "" {
+		return 95
+	}
+	return 98
+}
+
 // validInterval reports an interval that its ratio cannot have.
 func validInterval(prefix string, ratio float64, interval *[2]float64) error {
 	switch {

@@ -97,6 +97,30 @@ func ParseGoals(text, unit string) (Goals, error) {
 	return goals, nil
 }
 
+// Directed returns the text of goals with a direction where it has none and more of the metric is better, as the kernel says it.
+func Directed(text string, maximised []string) string {
+	words := strings.Split(text, ",")
+	for i, word := range words {
+		if _, name, largest, least, _ := splitGoal(strings.TrimSpace(word)); !largest && !least && slices.Contains(maximised, name) {
+			words[i] = strings.TrimSpace(word) + ":" + goalLargest
+		}
+	}
+	return strings.Join(words, ",")
+}
+
+// Text is String with the direction of each goal that is minimised against what the kernel says, so that Directed leaves it.
+func (g Goals) Text(maximised []string) string {
+	var words []string
+	for _, goal := range g {
+		word := goal.String()
+		if !goal.Maximise && slices.Contains(maximised, goal.Metric) {
+			word += ":" + goalLeast
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, ",")
+}
+
 // splitGoal reads the parts of a goal: a name and what follows it, each behind a colon. known is false where that is nothing known.
 func splitGoal(word string) (g Goal, name string, largest, least, known bool) {
 	name, rest, more := strings.Cut(word, ":")

@@ -26,7 +26,7 @@ const (
 )
 
 // kernelBound are the settings that mean something for one kernel only.
-var kernelBound = []string{"kernel", "shape", "data", "target"}
+var kernelBound = []string{"kernel", "shape", "data", "target", "objective"}
 
 // foundFile is a file of settings, or of a kernel, that tune looks for.
 type foundFile struct {
@@ -164,7 +164,7 @@ type shownSetting struct {
 
 // unset says what a setting that has no value comes to.
 var unset = map[string]string{
-	"shape": "the kernel's default", "data": "none", "strategy": "the kernel's own", "evals": "no limit", "target": "none",
+	"shape": "the kernel's default", "data": "none", "strategy": "the kernel's own", "objective": "the cost alone", "evals": "no limit", "target": "none",
 	"jobs": "one for each core", "final": "30s, within the budget", "dir": "OUT/KERNEL-TIME-SEED",
 	"db": "tune/tune.db in the user's data folder",
 }
@@ -184,7 +184,7 @@ The first of these sources that has a setting decides:
   5. ./kernel.yaml, if it describes a kernel and nothing above names another one
   6. tune/tune.yaml in the user's config folder ($XDG_CONFIG_HOME, or ~/.config)
   7. defaults
-If source 4 or 6 names another kernel than an earlier source, its kernel, shape, data and target are ignored.`,
+If source 4 or 6 names another kernel than an earlier source, its kernel, shape, data, target and objective are ignored.`,
 		Example: "  tune config\n  tune config gemm-f32 --shape m=512,n=512,k=512\n  tune config --config treehash-small --json",
 		Args:    cobra.ArbitraryArgs,
 	}

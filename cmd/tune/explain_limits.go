@@ -109,6 +109,8 @@ func limitWords(s *results.Schedule, threads int, roofs []native.Roof, caches cp
 	}
 	possible := times(1 / nearest.share())
 	switch {
+	case nearest.share() > 1 && nearest.share() <= 1+noiseOf(s):
+		return append(lines, fmt.Sprintf("as much as possible, within the noise of the measurement (%.1f %%)", 100*noiseOf(s)))
 	case nearest.share() > 1 && nearest.bytes:
 		return append(lines, "more than all: it moves fewer bytes than it states, or finds them in a nearer cache")
 	case nearest.share() > 1:
@@ -117,6 +119,18 @@ func limitWords(s *results.Schedule, threads int, roofs []native.Roof, caches cp
 		return append(lines, fmt.Sprintf("no version that moves as many bytes there can be more than %s as fast; the rest goes to instructions, and to waiting", possible))
 	}
 	return append(lines, fmt.Sprintf("no version with as many operations can be more than %s as fast; the rest goes to other instructions, and to waiting for data", possible))
+}
+
+// noiseOf is the share by which the cost of a schedule may be wrong: by how much the speed of the machine drifted meanwhile, or how far the
+// interval of the ratio reaches, whichever is more. 0 where neither is known.
+func noiseOf(s *results.Schedule) (share float64) {
+	if m := s.MachineState; m != nil {
+		share = m.Drift
+	}
+	if i := s.RatioInterval; i != nil && s.Ratio > 0 {
+		share = max(share, (i[1]-i[0])/2/s.Ratio)
+	}
+	return share
 }
 
 // limits is limitWords for the result of a run, where it can be said on this machine. Where the roofs of this processor are not known

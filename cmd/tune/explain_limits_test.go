@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -46,12 +47,25 @@ func TestLimitWords(t *testing.T) {
 		{"threads, shared memory and operations", "gbs gflops", []float64{25, 200}, 1e6, 4, "50.0" + strings.NewReplacer("100.0", "400.0", "one core reaches", "4 cores reach").Replace(ofOps) +
 			"2.50× what one core reaches with reads or copies in memory, 10.0 GB/s; what 4 cores reach together is not known\n" + noOps},
 		{"no instructions for bytes", "gops", []float64{50}, 10, 1, ""},
+		{"within drift 0.25", "gflops", []float64{120}, 10, 1, "120.0" + ofOps + "as much as possible, within the noise of the measurement (25.0 %)"},
+		{"within drift 0.19", "gflops", []float64{120}, 10, 1, "120.0" + ofOps + "more than all: it does fewer operations than it states, or operations on smaller numbers"},
+		{"within the interval", "gbs", []float64{208}, 10, 1, "104.0" + inL2 + "as much as possible, within the noise of the measurement (5.0 %)"},
 		{"too much work stated", "gflops", []float64{120}, 10, 1, "120.0" + ofOps + "more than all: it does fewer operations than it states, or operations on smaller numbers"},
 		{"too many bytes stated", "gbs", []float64{400}, 10, 1, "200.0" + inL2 + "more than all: it moves fewer bytes than it states, or finds them in a nearer cache"},
 	} {
 		s := &results.Schedule{Cost: c.cost}
 		for i, name := range strings.Fields(c.metrics) {
 			s.Metrics = append(s.Metrics, space.Metric{Name: name, Value: c.rates[i]})
+		}
+		if drift, ok := strings.CutPrefix(c.name, "within drift "); ok {
+			v, err := strconv.ParseFloat(drift, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.MachineState = &results.MachineState{Drift: v}
+		}
+		if c.name == "within the interval" {
+			s.Ratio, s.RatioInterval = 2, &[2]float64{1.9, 2.1}
 		}
 		if got := strings.Join(limitWords(s, c.threads, roofs, caches), "\n"); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)

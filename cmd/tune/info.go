@@ -301,7 +301,7 @@ func (a *app) runsCommand() *cobra.Command {
 			case l.Err != nil:
 				damaged = append(damaged, r.Why) // too long for a column
 			case l.State == results.Failed:
-				state = r.Why
+				state = plain.Clip(plain.Line(l.End.Words()), mostState)
 			case r.Why != "" && r.Why != state:
 				state += ": " + r.Why
 			}
@@ -322,11 +322,15 @@ func (a *app) runsCommand() *cobra.Command {
 	return c
 }
 
+// mostState is how many bytes of a state a list of runs shows.
+const mostState = 100
+
 // runRow is one run in the output of tune runs --json.
 type runRow struct {
 	Dir         string   `json:"dir"`
 	State       string   `json:"state"`
 	Why         string   `json:"why,omitempty"`
+	Reason      string   `json:"reason,omitempty"` // why the baseline failed
 	Kernel      string   `json:"kernel"`
 	Shape       string   `json:"shape"`
 	Strategy    string   `json:"strategy"`
@@ -365,7 +369,7 @@ func (r runRow) words() string {
 func rowOf(l results.Listing) runRow {
 	known := l.Known()
 	r := runRow{
-		Dir: l.Dir, State: l.State.String(), Why: l.End.Why, Kernel: l.Settings.Kernel, Shape: l.Settings.Shape,
+		Dir: l.Dir, State: l.State.String(), Why: l.End.Why, Reason: l.End.Reason, Kernel: l.Settings.Kernel, Shape: l.Settings.Shape,
 		Strategy: l.Settings.Strategy, Constants: l.Settings.StrategyConfig, Seed: l.Settings.Seed, Evaluations: l.Summary.Evaluations, Unit: l.Settings.Unit,
 		Best: known.Best, Baseline: known.Baseline, Ratio: known.Ratio, Verdict: known.Verdict, Seen: known.Seen,
 		Elapsed: known.Elapsed, Clock: l.Settings.Clock, Created: l.Settings.Created,

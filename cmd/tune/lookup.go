@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tune/internal/files"
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/user"
 	"tune/results"
@@ -119,8 +120,12 @@ func withoutResult(dir string) error {
 	if err != nil || run.LastEnd().Why == "" {
 		return nil // what needs its result says what is wrong
 	}
-	if run.LastEnd().Why == results.BaselineFailed {
-		return &exitError{exitNoValid, fmt.Errorf("%s in %s, so that nothing was evaluated: mend the kernel, and start a new run", results.BaselineFailed, dir)}
+	if end := run.LastEnd(); end.Why == results.BaselineFailed {
+		reason := ""
+		if end.Reason != "" {
+			reason = " (" + plain.Line(end.Reason) + ")"
+		}
+		return &exitError{exitNoValid, fmt.Errorf("%s in %s%s, so that nothing was evaluated: mend the kernel, and start a new run", end.Why, dir, reason)}
 	}
 	ranking, err := results.Ranking(run.LastEnd().Trim(run), nil, 1)
 	if err != nil || len(ranking) > 0 {

@@ -104,11 +104,7 @@ func printRatio(w io.Writer, ratio float64, interval *[2]float64, pairs int, s *
 	}
 	text := "too few for an interval"
 	if interval != nil {
-		confidence := 98
-		if s.Verdict == "" {
-			confidence = 95 // of earlier versions
-		}
-		text = fmt.Sprintf("%d %% interval %.3f to %.3f", confidence, interval[0], interval[1])
+		text = fmt.Sprintf("%d %% interval %.3f to %.3f", s.Confidence(), interval[0], interval[1])
 	}
 	fmt.Fprintf(w, "measured  %.3f× in %s, %s\n", ratio, plain.Count(pairs, "pair"), text)
 }

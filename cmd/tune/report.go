@@ -36,8 +36,8 @@ func (a *app) reportCommand() *cobra.Command {
 time, the distribution of the costs, which parameters mattered, the costs by value and by pair, the failures with their causes, what was
 compared at the end, and the winning program. RUN is the directory of a run, a folder of runs, a file of measurements, or a library. For a
 library, the page shows its variants and its certificate, and the runs it was made from if they are still there. Several are shown
-together. A run that is damaged is shown as far as it can be read, and beside others so is a file of measurements; report then says on
-standard error what is damaged, and exits with 1.
+together. A run that is damaged is shown as far as it can be read, and the page says which file of measurements cannot be read; report
+then says on standard error what is damaged, and exits with 1.
 
 With --format md it prints a summary for a pull request. Nothing is run, and nothing of the run is changed.`,
 		Example: `  tune report runs/treehash-20260102-150405-1 -o report.html
@@ -139,8 +139,8 @@ func (a *app) reported(args []string, page *report.Page, shows *work) error {
 			shows.observe("reading", i, len(all.read))
 		}
 		run, err := read.open()
-		if err != nil && len(args) > 1 {
-			run, err = report.Unread(read.name, err), nil // the others are shown all the same
+		if err != nil && (len(args) > 1 || isJSON(read.name)) {
+			run, err = report.Unread(read.name, err), nil // the page says so, and the others are shown all the same
 		}
 		if err != nil {
 			return err
@@ -149,6 +149,9 @@ func (a *app) reported(args []string, page *report.Page, shows *work) error {
 	}
 	return nil
 }
+
+// isJSON reports whether a file is named as measurements are.
+func isJSON(name string) bool { return filepath.Ext(strings.TrimSuffix(name, ".gz")) == ".json" }
 
 // reportedBy finds what an argument names.
 func (a *app) reportedBy(arg string, all *found) error {

@@ -103,13 +103,11 @@ func (a *app) asRun(c *cobra.Command) {
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to start from, or db for what the index of runs knows of the kernel; may be given several times, the most similar first")
 	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
 	metrics := c.Flags().String("metrics", "", "`metrics` to measure of each candidate that tune compiles, such as instructions,cache_misses; 'tune help run' lists them")
-	objective := c.Flags().String("objective", "", "`numbers` to optimise together, the cost first: time,error or cycles,load or time,size or cost,NAME:maximise, where NAME is a metric. With :5% or :0.1 after one, smaller differences in it do not count. The run keeps every point that no other point beats (default: the cost alone)")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
 	pin := c.Flags().StringArray("pin", nil, "`value` that a parameter keeps, such as isa=avx2: the run searches the points that have it; may be given several times")
 	keep(c.Flags(), "from", "earlier measurements")
 	keep(c.Flags(), "from-any", "earlier measurements")
 	keep(c.Flags(), "metrics", "metrics")
-	keep(c.Flags(), "objective", "objectives")
 	keep(c.Flags(), "start", "start points")
 	keep(c.Flags(), "pin", "pinned values")
 	workers := addRemote(c.Flags()).addOn()
@@ -134,7 +132,7 @@ func (a *app) asRun(c *cobra.Command) {
 		if err != nil {
 			return usage(fmt.Errorf("--pin: %w", err))
 		}
-		return a.search(c, set, starting{*from, *fromAny, pinned, slices.Concat(*start, set.preset.Start), *objective, measure, workers}, shown{*asJSON, *quiet, *show, *live})
+		return a.search(c, set, starting{*from, *fromAny, pinned, slices.Concat(*start, set.preset.Start), measure, workers}, shown{*asJSON, *quiet, *show, *live})
 	}
 }
 
@@ -174,8 +172,6 @@ type starting struct {
 	fromAny bool
 	pinned  map[string]string // values by parameter
 	first   []string          // keys of points
-	// objectives are what the run looks for; "" for the least cost.
-	objectives string
 	// metrics are measured of each candidate besides.
 	metrics []string
 	workers *remoteFlags
@@ -247,7 +243,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		d.start(s)
 	}
 	farm, ctx, err := a.farmOf(c.Context(), with.workers, farmed{
-		kernel: k, shape: shape, seed: set.seed, objectives: with.objectives, metrics: with.metrics, dir: set.dir, created: a.began,
+		kernel: k, shape: shape, seed: set.seed, objectives: set.objective, metrics: with.metrics, dir: set.dir, created: a.began,
 		target: with.workers.target,
 	}, d)
 	if err != nil {
@@ -258,7 +254,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	}
 	_, absent := os.Stat(set.dir)
 	report, err := session.Run(ctx, session.NewRun{
-		Version: tune.Version(), Kernel: farm.of(k), Shape: shape, Strategy: set.strategy, Seed: set.seed, Objectives: with.objectives, Metrics: with.metrics,
+		Version: tune.Version(), Kernel: farm.of(k), Shape: shape, Strategy: set.strategy, Seed: set.seed, Objectives: set.objective, Metrics: with.metrics,
 		Pinned: with.pinned, First: with.first, From: earlier, FromAny: with.fromAny, For: with.workers.target, Dir: set.dir,
 		Work: session.Work{
 			Evaluator: farm.evaluator(), Machine: farm.machine(), Budget: budget, Jobs: set.jobs, Began: farm.began(a.began), Observe: d.observe,
@@ -322,7 +318,7 @@ func startingError(err error, set settings) error {
 		return fmt.Errorf("--pin: %w", pin)
 	}
 	if goals, ok := errors.AsType[*session.GoalsError](err); ok {
-		return fmt.Errorf("--objective: %w", goals)
+		return set.blame("objective", goals)
 	}
 	if metrics, ok := errors.AsType[*session.MetricsError](err); ok {
 		return fmt.Errorf("--metrics: %w: leave them out", metrics)
@@ -892,6 +888,8 @@ func (a *app) exportCommand() *cobra.Command {
 If the schedule or program is missing or out of date, export recreates it where that needs computation only. Where it would
 have to compile or run candidates, it says so and stops; --measure then runs and measures the best ones again. Nothing in
 the run directory changes. To write the schedule there, continue the run with tune resume.
+With --output FILE.json, the files that the schedule names are written beside it, as FILE.kernel.c or FILE.program.json, so that
+'tune verify FILE.json' works. A file of that name is replaced only if it belongs to the schedule that FILE.json has had until now.
 
 With --pick, a point of the front of a run with several objectives is written as json, program or library. It is built and checked
 again, and where costs are measured, measured beside the baseline; only if it is proven to be faster its verdict is faster.
@@ -1027,6 +1025,9 @@ func checkExport(format, prefix, pick string) error {
 
 // exportRun writes a run in a format. Where it measures again, a terminal shows how far that is.
 func (a *app) exportRun(ctx context.Context, e schedule.Exporter, dir, format, output string, quiet bool) error {
+	if format == "json" && ordinary(output) {
+		return a.exportSchedule(ctx, e, dir, output, quiet)
+	}
 	if !e.Measure {
 		shows := a.work("exporting "+dir, quiet)
 		e.Rows = shows.rows
@@ -1039,6 +1040,35 @@ func (a *app) exportRun(ctx context.Context, e schedule.Exporter, dir, format, o
 		e.Progress = n.measuring
 		return e.Export(ctx, dir, format, wiping{w, n})
 	})
+}
+
+// ordinary reports whether an output is a file beside which others can be written: neither standard output nor a
+// device or a link, and not compressed.
+func ordinary(output string) bool {
+	info, err := os.Lstat(output)
+	return output != "" && filepath.Ext(output) != ".gz" && (err != nil || info.Mode().IsRegular())
+}
+
+// exportSchedule writes the schedule of a run to a file, and the files that it names beside it.
+func (a *app) exportSchedule(ctx context.Context, e schedule.Exporter, dir, output string, quiet bool) error {
+	folder := filepath.Dir(output)
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot write %s: there is no folder %s", output, folder)
+	}
+	var shows *work
+	n := newNotice(a, quiet)
+	if n.brief = true; e.Measure {
+		e.Progress = n.measuring
+	} else {
+		shows = a.work("exporting "+dir, quiet)
+	}
+	wrote, err := e.ExportTo(ctx, dir, output)
+	n.end()
+	shows.end()
+	if len(wrote) > 0 {
+		fmt.Fprintf(a.stderr, "beside %s: %s\n", output, plain.Line(strings.Join(wrote, ", ")))
+	}
+	return unwritten("output", output, err)
 }
 
 func (a *app) verifyCommand() *cobra.Command {

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune"
+	"tune/internal/plain"
 	"tune/results/report"
 )
 
@@ -107,7 +108,7 @@ func checkListen(listen, token string) (host string, err error) {
 	case !here && token == "":
 		return "", usage(fmt.Errorf("--listen: other machines can reach %s: give --token, so that not everybody there can read the runs", listen))
 	case token != "" && len(token) < leastToken:
-		return "", usage(fmt.Errorf("--token has %d characters: want %d or more", len(token), leastToken))
+		return "", usage(fmt.Errorf("--token has %s: want %d or more", plain.Count(len(token), "character"), leastToken))
 	}
 	return host, nil
 }

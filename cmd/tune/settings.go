@@ -32,17 +32,19 @@ type settings struct {
 	kernel   string
 	shape    string
 	strategy string
-	seed     uint64
-	budget   search.Budget // without its target
-	target   string        // as the user wrote it, in a unit that the kernel decides on; "" for none
-	jobs     int
-	final    time.Duration // 0: not set
-	out      string
-	dir      string
-	db       string // the file of the index of runs, or dbOff; "" for the usual one
-	data     string
-	found    string      // which kernel a run is of and why, where no argument, flag or variable names it; otherwise ""
-	preset   user.Preset // of the kernel's file that the run is of; the zero value for none
+	// objective is what the run looks for, as space.ParseGoals reads it in the unit of a kernel; "" for the least cost.
+	objective string
+	seed      uint64
+	budget    search.Budget // without its target
+	target    string        // as the user wrote it, in a unit that the kernel decides on; "" for none
+	jobs      int
+	final     time.Duration // 0: not set
+	out       string
+	dir       string
+	db        string // the file of the index of runs, or dbOff; "" for the usual one
+	data      string
+	found     string      // which kernel a run is of and why, where no argument, flag or variable names it; otherwise ""
+	preset    user.Preset // of the kernel's file that the run is of; the zero value for none
 	// texts are the values that are set, as users write them, by key. from says where each comes from, for errors; a default has
 	// no source.
 	texts, from map[string]string
@@ -130,6 +132,7 @@ var settingTable = []setting{
 		_, err := strategies.Parse(v)
 		return err
 	}, true, ofRun},
+	{"objective", "`numbers` to optimise together, the cost first: time,error or cycles,load or time,size or cost,NAME:maximise, where NAME is a metric. With :5% or :0.1 after one, smaller differences in it do not count. The run keeps every point that no other point beats (default: the cost alone)", "", text(func(s *settings, v string) { s.objective = v }), true, ofRun},
 	{"seed", "`seed` of the search: the same seed gives the same run", "1", func(s *settings, v string) (err error) {
 		s.seed, err = parseSeed(v)
 		return err

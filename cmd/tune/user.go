@@ -310,7 +310,8 @@ func (a *app) check(c *cobra.Command, shows *work, path string, set settings, st
 	if n := k.Settings(); n != nil {
 		faults = settingFaults(path, "run", n)
 	}
-	if faults = append(faults, presetFaults(path, k.Presets())...); len(faults) > 0 {
+	faults = append(faults, presetFaults(path, k.Presets())...)
+	if faults = append(faults, objectiveFaults(path, k)...); len(faults) > 0 {
 		report.Faults = faults
 		return report, faultsError(path, len(faults))
 	}
@@ -588,6 +589,41 @@ func settingFaults(path, in string, n *yaml.Node, also ...string) []checkFault {
 		if err := one.parse(&settings{}, value.Value); err != nil {
 			faults = append(faults, checkFault{path, value.Line, value.Column, in + "." + key.Value, strings.TrimPrefix(err.Error(), key.Value+": ")})
 		}
+	}
+	return faults
+}
+
+// objectiveFaults finds what is wrong with the objectives in the file of a kernel: a word that is none, or a number that its command does not
+// report.
+func objectiveFaults(path string, k *user.Kernel) (faults []checkFault) {
+	info := k.Info()
+	reports := space.Outcome{Status: space.OK}
+	for _, name := range info.Metrics {
+		reports.Metrics = append(reports.Metrics, space.Metric{Name: name})
+	}
+	check := func(in string, n *yaml.Node) {
+		for i := 0; n != nil && i+1 < len(n.Content); i += 2 {
+			value := n.Content[i+1]
+			if n.Content[i].Value != "objective" {
+				continue
+			}
+			goals, err := space.ParseGoals(value.Value, info.Unit)
+			for _, tunes := range []string{space.MetricRuns, space.MetricSpread, space.MetricValue} { // tune's own numbers of commands
+				if goals.Needs(tunes) {
+					reports.Metrics = append(reports.Metrics, space.Metric{Name: tunes})
+				}
+			}
+			if err == nil && k.Commands() {
+				err = goals.Lacking(reports, false)
+			}
+			if err != nil {
+				faults = append(faults, checkFault{path, value.Line, value.Column, in + ".objective", err.Error()})
+			}
+		}
+	}
+	check("run", k.Settings())
+	for _, p := range k.Presets() {
+		check("presets."+p.Name, p.Settings)
 	}
 	return faults
 }

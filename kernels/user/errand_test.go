@@ -401,7 +401,8 @@ func TestReadErrands(t *testing.T) {
 		{"metric: {within: 1%, from: cpu}", "my.yaml:6:20: command.metric.within: times are not that steady: leave within out"},
 		{"metric: {within: 1%, repeats: 1}", "my.yaml:6:33: command.metric.repeats: one run does not show how far apart the numbers are, which within needs: want 2 or more"},
 		{"metrics: {runs: {from: time}}", `my.yaml:6:13: command.metrics.runs: "runs" cannot name a metric: want letters, digits and _, but none of tune's own names, which are runs, spread, value, outliers, slow_first, within`},
-		{"metrics: {peak: {from: time, goal: maximise}}", `my.yaml:6:32: command.metrics.peak.goal: a metric has no field "goal": want one of from, pattern, json, file`},
+		{"metrics: {peak: {from: time, unit: s}}", `my.yaml:6:32: command.metrics.peak.unit: a metric has no field "unit": want one of from, pattern, json, file, goal`},
+		{"metrics: {peak: {from: time, goal: most}}", `my.yaml:6:38: command.metrics.peak.goal: "most": want one of minimise, maximise`},
 		{"metrics: {peak: {from: time, json: a}}", "my.yaml:6:38: command.metrics.peak.json: it needs from: output or stderr, but this metric has from: time"},
 		{"metrics: [peak]", "my.yaml:6:12: command.metrics: want a mapping from names to metrics, as in {bytes: {pattern: 'size=([0-9]+)'}}"},
 	} {

@@ -291,7 +291,9 @@ func (k *Kernel) Info() kernels.Info {
 	if c := k.d.command; c != nil {
 		info.Unit, info.Exact = c.metric.costUnit(), c.metric.exact
 		for _, m := range c.others {
-			info.Metrics = append(info.Metrics, m.name)
+			if info.Metrics = append(info.Metrics, m.name); m.maximise {
+				info.Maximised = append(info.Maximised, m.name)
+			}
 		}
 	}
 	return info

@@ -309,7 +309,10 @@ func (r *reader) otherMetrics(f *fields) []namedMetric {
 			r.fault(p.key, "%q cannot name a metric: want letters, digits and _, but none of tune's own names, which are %s", p.name, strings.Join(ownMetrics, ", "))
 			continue
 		}
-		out = append(out, namedMetric{p.name, r.number(r.fields(p.value, otherMetric))})
+		of := r.fields(p.value, otherMetric)
+		m := r.number(of)
+		m.maximise = of.text("goal") == "maximise"
+		out = append(out, namedMetric{p.name, m})
 	}
 	return out
 }

@@ -81,7 +81,7 @@ var fileObject = &object{"kernel file", []field{
 	{name: "space", doc: "what may vary: parameters and constraints, which may name constants of the shape", form: formOther, required: true, schema: spaceSchema},
 	{name: "source", doc: "a function in C or C++; this or command", form: formObject, object: sourceObject},
 	{name: "command", doc: "any program that is measured as a whole; this or source", form: formObject, object: commandObject},
-	{name: "run", doc: "settings of tune run: strategy, seed, budget, evals, target, jobs, final, out, dir", form: formOther, schema: mapSchema},
+	{name: "run", doc: "settings of tune run: strategy, objective, seed, budget, evals, target, jobs, final, out, dir", form: formOther, schema: mapSchema},
 	{name: "presets", doc: "ways to run the kernel, by name, for tune run FILE --config NAME: settings as under run, which they are stronger than, with doc (one line) and start (start points of their own, at their shape)", form: formOther, schema: presetsSchema},
 }}
 
@@ -189,7 +189,7 @@ var commandObject = &object{"command", []field{
 	{name: "templates", doc: "files to copy in the same way, with {{name}} replaced by values", form: formList, element: &field{form: formText}},
 	{name: "environment", doc: "environment variables to set, which may contain {{name}}. TMPDIR and XDG_CACHE_HOME are new folders in each run, which its check sees too, unless they are set here", form: formOther, schema: mapSchema},
 	{name: "metric", doc: "the number to tune", form: formObject, object: metricObject},
-	{name: "metrics", doc: "further numbers to report beside it, by name. Each is the median of the runs, and has the fields from, pattern, json and file of metric", form: formOther, schema: `{"type": "object", "additionalProperties": OTHER}`},
+	{name: "metrics", doc: "further numbers to report beside it, by name. Each is the median of the runs, and has the fields from, pattern, json and file of metric, and goal", form: formOther, schema: `{"type": "object", "additionalProperties": OTHER}`},
 	{name: "limits", doc: "what a command may use", form: formObject, object: commandLimits},
 }}
 
@@ -207,6 +207,7 @@ var metricObject = &object{"metric", []field{
 
 var otherMetric = &object{"metric", []field{
 	*metricObject.lookup("from"), *metricObject.lookup("pattern"), *metricObject.lookup("json"), *metricObject.lookup("file"),
+	{name: "goal", doc: "minimise (the default) or maximise: what an objective of tune run that names the number means where it does not say it", form: formText, options: []string{"minimise", "maximise"}},
 }}
 
 var commandLimits = &object{"limits", []field{

@@ -38,13 +38,14 @@ func (r *Run) trace(overTime bool, room portion) Plot {
 		name, label, of = "costs over time", unit, func(row *insight.Row) float64 { return row.Elapsed / seconds }
 	}
 	h := height + laneHeight*float64(len(lanes))
-	d := newDrawing(width, h, name, fmt.Sprintf("%d outcomes, %d of them right", len(r.Table.Rows), len(costs)), fmt.Sprintf(`class="trace" data-outcomes="%d"`, len(r.Table.Rows)))
+	d := newDrawing(width, h, name, fmt.Sprintf("%s, %s of them right", counting(len(r.Table.Rows), "outcome"), plain.Number(float64(len(costs)))), fmt.Sprintf(`class="trace" data-outcomes="%d"`, len(r.Table.Rows)))
 	floor := height - bottom
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := range r.Table.Rows {
 		low, high = min(low, of(&r.Table.Rows[i])), max(high, of(&r.Table.Rows[i]))
 	}
 	x := newAxis(min(low, 0), max(high, 1e-9), left, width-right, false, label)
+	x.whole = !overTime
 	y, shown := axis{}, func(float64) float64 { return 0 }
 	if len(costs) > 0 {
 		y, shown = costAxis(r.Unit, costs, floor, top)
@@ -82,7 +83,7 @@ func (r *Run) trace(overTime bool, room portion) Plot {
 		p.note("%s of %s outcomes have a mark of their own; the others would lie on these marks or beside them.", plain.Number(float64(len(marks))), plain.Number(float64(placed)))
 	}
 	if rest > 0 {
-		p.note("Of the %s that were the best so far, the last %d are marked.", plain.Count(steps+rest, "outcome"), steps)
+		p.note("Of the %s that were the best so far, the last %d are marked.", counting(steps+rest, "outcome"), steps)
 	}
 	if all, most := steps+rest, room.of(mostStairs, 40); all > most {
 		p.note("The line goes through %d of them.", most)
@@ -202,17 +203,17 @@ func (r *Run) distribution(room portion) Plot {
 	for _, c := range costs {
 		counts[min(int(y.at(shown(c))), bins-1)]++
 	}
-	d := newDrawing(width, 200, "distribution of costs", plain.Count(len(costs), "right outcome"))
+	d := newDrawing(width, 200, "distribution of costs", counting(len(costs), "right outcome"))
 	table := Numbers{Title: "Outcomes by cost", Head: []string{"from " + y.name, "to " + y.name, "outcomes"}}
 	x := y
 	x.from, x.to = left, width-right
-	count := newAxis(0, float64(slices.Max(counts)), 200-bottom, top, false, "outcomes")
+	count := counted(0, float64(slices.Max(counts)), 200-bottom, top, "outcomes")
 	d.vertical(count)
 	step := (width - left - right) / float64(bins)
 	for k, n := range counts {
 		if n > 0 {
 			at := count.at(float64(n))
-			d.rect("bar", left+float64(k)*step+0.5, at, step-1, 200-bottom-at, fmt.Sprintf("%s %s: %s", tickWords(x.valueAt(left+(float64(k)+0.5)*step)), y.name, plain.Count(n, "outcome")))
+			d.rect("bar", left+float64(k)*step+0.5, at, step-1, 200-bottom-at, fmt.Sprintf("%s %s: %s", tickWords(x.valueAt(left+(float64(k)+0.5)*step)), y.name, counting(n, "outcome")))
 			from, to := y.valueAt(float64(k)), y.valueAt(float64(k+1))
 			table.add(Valued(tickWords(from), from), Valued(tickWords(to), to), Counted(n))
 		}
@@ -325,7 +326,7 @@ func (r *Run) values(e insight.Effect, winner string, room portion) Plot {
 		costs = append(costs, v.Best, v.Quartiles[2])
 	}
 	const h = 220.0
-	caption, about := e.Parameter, plain.Count(len(e.Values), "value")
+	caption, about := e.Parameter, counting(len(e.Values), "value")
 	if len(values) < len(e.Values) {
 		about = fmt.Sprintf("%d of %d values, those with the least costs", len(values), len(e.Values))
 		caption += ": " + about
@@ -344,7 +345,7 @@ func (r *Run) values(e insight.Effect, winner string, room portion) Plot {
 			class = "box win"
 		}
 		title := fmt.Sprintf("%s=%s: best %s, median %s, quartiles %s and %s, %s", e.Parameter, v.Value, r.Unit.Words(v.Best), r.Unit.Words(v.Quartiles[1]),
-			r.Unit.Words(v.Quartiles[0]), r.Unit.Words(v.Quartiles[2]), plain.Count(v.Count, "candidate"))
+			r.Unit.Words(v.Quartiles[0]), r.Unit.Words(v.Quartiles[2]), counting(v.Count, "candidate"))
 		d.line("whisker", mid, y.at(shown(v.Best)), mid, (a+b)/2)
 		d.rect(class, mid-box/2, min(a, b), box, math.Abs(a-b)+1, title)
 		m := y.at(shown(v.Quartiles[1]))
@@ -392,7 +393,7 @@ func (u *Usage) usage(room portion) Plot {
 			}
 		}
 	}
-	d.horizontal(newAxis(0, float64(len(u.Cycles)), left, width-right, false, "cycle"), h-bottom)
+	d.horizontal(counted(0, float64(len(u.Cycles)), left, width-right, "cycle"), h-bottom)
 	return Plot{"Use of the engines by cycle; the darker the more", d.html(), []Numbers{u.numbers(room.of(mostRanges, 8))}, nil}
 }
 

@@ -32,10 +32,21 @@ func TestFinalists(t *testing.T) {
 	r.Final = &results.Final{First: []results.Compared{
 		{Key: "n=3", Ratio: 1.9, Pairs: 2}, {Key: "n=2", Ratio: 2, Interval: &[2]float64{1.95, 2.05}, Pairs: 21}, {Key: "n=4", Failed: "it died"},
 	}}
-	want[2].Ratio, want[2].Interval, want[2].Pairs = "2.000×", "1.950 to 2.050", "21"
+	want[2].Ratio, want[2].Interval, want[2].Pairs = "2.000×", "1.950 to 2.050 (95 %)", "21"
 	want[4].Ratio, want[4].Pairs = "1.900×", "2"
+	// Each interval says how sure it is: a series of its own has another level, earlier versions had none, and some follow from the costs alone.
+	r.Schedule.RatioInterval, r.Schedule.Verdict = &[2]float64{1.9, 2.1}, space.Faster
+	want[0].Interval = "1.900 to 2.100 (98 %)"
 	if got := rows(); !slices.Equal(got, want) {
 		t.Errorf("with the pairs: %+v", got)
+	}
+	r.Schedule.Verdict = ""
+	if got := rows()[0].Interval; got != "1.900 to 2.100 (95 %)" {
+		t.Errorf("of an earlier version: %s", got)
+	}
+	r.Schedule.Metrics = []space.Metric{{Name: space.MetricWithin, Value: 0.01}}
+	if got := rows(); got[0].Interval != "1.900 to 2.100 (within 1 %)" || got[2].Interval != "1.950 to 2.050 (within 1 %)" {
+		t.Errorf("of costs that are nearly exact: %+v", got)
 	}
 }
 

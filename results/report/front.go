@@ -177,7 +177,7 @@ func (f *Front) drawOne(unit space.Unit, k int, room portion) Plot {
 
 // about says what a drawing of the front shows of its points and of the other right outcomes, and what it leaves out.
 func (f *Front) about(points, dots, far int) string {
-	text := "The front of " + plain.Count(len(f.Points), "point")
+	text := "The front of " + counting(len(f.Points), "point")
 	if points < len(f.Points) {
 		text += fmt.Sprintf(", of which the first %s are drawn", plain.Number(float64(points)))
 	}
@@ -268,7 +268,7 @@ func (f *Front) Lacks() string {
 	case 1:
 		return "One right outcome lacks one of these numbers."
 	}
-	return plain.Count(f.Lacking, "right outcome") + " lack one of these numbers."
+	return counting(f.Lacking, "right outcome") + " lack one of these numbers."
 }
 
 // Sense says of which numbers more is better, and which differences do not count; "" where less of all is better, and all count.

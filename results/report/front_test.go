@@ -74,7 +74,7 @@ func TestFrontLeft(t *testing.T) {
 	}
 	many, few := open(1700), open(200)
 	html := front(page(t, many))
-	if n := strings.Count(html, `<td class="key">`); n != 200 || !strings.Contains(html, left+"1500.</p>") || !strings.Contains(html, "The front of 1700 points, of which the first 300 are drawn") {
+	if n := strings.Count(html, `<td class="key">`); n != 200 || !strings.Contains(html, left+"1,500.</p>") || !strings.Contains(html, "The front of 1,700 points, of which the first 300 are drawn") {
 		t.Errorf("the table has %d of 1700 points, and the page does not say what is left out", n)
 	}
 	if html := front(page(t, few)); strings.Contains(html, left) || strings.Contains(html, "of which the first") || strings.Count(html, `<td class="key">`) != 200 {

@@ -71,7 +71,7 @@ func (r *Run) markdown(b *strings.Builder) {
 	}
 	if s := r.Schedule; s != nil {
 		item("verdict", cellOf(string(s.Verdict)))
-		item("interval", Interval(s.RatioInterval))
+		item("interval", interval(s.RatioInterval, r.level(true)))
 	}
 	item("state", cellOf(r.State))
 	item("evaluated", r.Evaluated()+" in "+r.Spent())
@@ -91,9 +91,9 @@ func (r *Run) markdown(b *strings.Builder) {
 		for _, f := range r.Insight.Failures {
 			var causes []string
 			for _, c := range f.Causes {
-				causes = append(causes, fmt.Sprintf("%s (%d)", cellOf(c.String()), c.Count))
+				causes = append(causes, fmt.Sprintf("%s (%s)", cellOf(c.String()), plain.Number(float64(c.Count))))
 			}
-			fmt.Fprintf(b, "| %s | %d | %s |\n", f.Status, f.Count, strings.Join(causes, ", "))
+			fmt.Fprintf(b, "| %s | %s | %s |\n", f.Status, plain.Number(float64(f.Count)), strings.Join(causes, ", "))
 		}
 		b.WriteByte('\n')
 	}

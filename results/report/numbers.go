@@ -61,6 +61,14 @@ func Valued(text string, value float64) Cell { return Cell{text, space.Finite(va
 // Counted is a cell with a count.
 func Counted(n int) Cell { return Valued(plain.Number(float64(n)), float64(n)) }
 
+// counting is plain.Count with thousands apart, as numbers in tables have them.
+func counting(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return plain.Number(float64(n)) + " " + what + "s"
+}
+
 // shared is a cell with a share.
 func shared(share float64) Cell { return Valued(fmt.Sprintf("%.1f %%", 100*share), share) }
 

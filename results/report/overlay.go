@@ -20,9 +20,9 @@ func overlay(runs []*Run) *Plot {
 		return nil
 	}
 	h := height + laneHeight*1.4*float64(len(runs))
-	d := newDrawing(width, h, "best so far", plain.Count(len(runs), "run"))
+	d := newDrawing(width, h, "best so far", counting(len(runs), "run"))
 	y, shown := costAxis(runs[0].Unit, costs, height-bottom, top)
-	x := newAxis(0, float64(most), left, width-right, false, "evaluation")
+	x := counted(0, float64(most), left, width-right, "evaluation")
 	d.vertical(y)
 	d.horizontal(x, height-bottom)
 	each, longest := portion{len(runs)}.of(mostStairs, 40), 0

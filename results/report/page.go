@@ -35,6 +35,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{
 		"line":    plain.Line,
 		"metric":  metricWords,
+		"whole":   func(n int) string { return plain.Number(float64(n)) },
 		"percent": func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) },
 		"join":    func(words []string, by string) string { return strings.Join(words, by) },
 		"date":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
@@ -123,7 +124,7 @@ func (p Page) title() string {
 	case n == 1 && parts == nil:
 		parts = append(parts, plain.Line(p.Runs[0].Title()))
 	case n > 0 || parts == nil:
-		parts = append(parts, plain.Count(n, "run"))
+		parts = append(parts, counting(n, "run"))
 	}
 	return "tune: " + strings.Join(parts, ", ")
 }
@@ -150,12 +151,24 @@ func (r *Run) Spent() string { return r.after(r.Elapsed) }
 // Words writes a cost.
 func (r *Run) Words(cost float64) string { return r.Unit.Words(cost) }
 
-// Interval writes a confidence interval of a ratio; "" for none.
-func Interval(of *[2]float64) string {
+// interval writes an interval of a ratio with its level; "" for none.
+func interval(of *[2]float64, level string) string {
 	if of == nil {
 		return ""
 	}
-	return fmt.Sprintf("%.3f to %.3f", of[0], of[1])
+	return fmt.Sprintf("%.3f to %.3f (%s)", of[0], of[1], level)
+}
+
+// level says of an interval of the final measurement how sure it is, or that it follows from how far the costs of a point may differ. It is
+// confirmed where a series of its own measured the exported point.
+func (r *Run) level(confirmed bool) string {
+	if within, ok := space.FindMetric(r.Schedule.Metrics, space.MetricWithin); ok {
+		return fmt.Sprintf("within %.3g %%", 100*within)
+	}
+	if confirmed {
+		return fmt.Sprintf("%d %%", r.Schedule.Confidence())
+	}
+	return "95 %"
 }
 
 // Finalist is a row of the comparison at the end of a run.
@@ -171,9 +184,9 @@ func (r *Run) Finalists() (out []Finalist) {
 	if s == nil {
 		return nil
 	}
-	add := func(name, key string, cost, ratio float64, interval *[2]float64, pairs int) {
-		f := Finalist{Name: name, Key: key, Cost: r.Unit.Words(cost), Value: cost}
-		f.compared(ratio, interval, pairs)
+	add := func(name, key string, cost, ratio float64, of *[2]float64, pairs int) {
+		f := Finalist{Name: name, Key: key, Cost: r.Unit.Words(cost), Value: cost, Interval: interval(of, r.level(true))}
+		f.compared(ratio, pairs)
 		out = append(out, f)
 	}
 	add("exported", s.Key, s.Cost, s.Ratio, s.RatioInterval, s.Pairs)
@@ -189,7 +202,8 @@ func (r *Run) Finalists() (out []Finalist) {
 			if r.Final != nil { // the schedule has the key alone
 				if i := slices.IndexFunc(r.Final.First, func(c results.Compared) bool { return c.Key == key }); i >= 0 {
 					c := r.Final.First[i]
-					f.compared(c.Ratio, c.Interval, c.Pairs)
+					f.Interval = interval(c.Interval, r.level(false))
+					f.compared(c.Ratio, c.Pairs)
 				}
 			}
 			out = append(out, f)
@@ -201,8 +215,7 @@ func (r *Run) Finalists() (out []Finalist) {
 }
 
 // compared enters the result of a comparison, as far as there is one.
-func (f *Finalist) compared(ratio float64, interval *[2]float64, pairs int) {
-	f.Interval = Interval(interval)
+func (f *Finalist) compared(ratio float64, pairs int) {
 	if ratio > 0 {
 		f.Ratio = fmt.Sprintf("%.3f×", ratio)
 	}
@@ -217,7 +230,7 @@ func (r *Run) Peers() (out []Finalist) {
 		return nil
 	}
 	for _, c := range r.Final.Peers {
-		f := Finalist{Name: c.Name, Ratio: "failed: " + c.Failed, Interval: Interval(c.Interval), Pairs: plain.Number(float64(c.Pairs))}
+		f := Finalist{Name: c.Name, Ratio: "failed: " + c.Failed, Interval: interval(c.Interval, r.level(false)), Pairs: plain.Number(float64(c.Pairs))}
 		if c.Ratio > 0 {
 			f.Ratio = fmt.Sprintf("%.3f×", c.Ratio)
 		} else if c.Failed == "" {

@@ -84,6 +84,9 @@ func Open(dir string, o Options) *Run {
 		r.State += ": " + about.End.Why
 	}
 	r.Table, r.Insight = &insight.Table{Stride: 1}, &insight.Insight{}
+	if about.State == results.Failed {
+		r.problem("%s", about.End.Words())
+	}
 	if about.Err != nil {
 		r.damage("this run is damaged: %v", about.Err)
 	}
@@ -113,7 +116,7 @@ func Open(dir string, o Options) *Run {
 		r.Elapsed = max(r.Elapsed, table.Rows[i].Elapsed)
 	}
 	if s := r.Schedule; s != nil && len(r.Damage) == 0 && table.Seen < s.Evaluations {
-		r.damage("the end of the journal is lost: it has %s, and %s was made after %s", plain.Count(table.Seen, "outcome"), results.ScheduleName, plain.Count(s.Evaluations, "evaluation"))
+		r.damage("the end of the journal is lost: it has %s, and %s was made after %s", counting(table.Seen, "outcome"), results.ScheduleName, counting(s.Evaluations, "evaluation"))
 	}
 	r.find(o, counted, func() (*space.Space, error) { return o.Space(dir) })
 	r.readFront(counted)
@@ -144,6 +147,8 @@ func (r *Run) readSchedule(about results.Listing, lost bool) {
 		r.readSource(dir)
 	case !errors.Is(err, fs.ErrNotExist):
 		r.damage("the schedule cannot be read: %v", err)
+	case about.State == results.Finished && about.Summary.Best != nil:
+		r.note("there is no %s, so that what is best is as the search saw it: nothing was exported, or the file is lost", results.ScheduleName)
 	}
 	if lost && r.Schedule != nil {
 		r.Unit = unitOf(s.Unit)
@@ -198,7 +203,7 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 		}
 	}
 	if reduced > 0 {
-		r.note("%s of reduced fidelity and not drawn: their costs do not compare with the others", plain.Count(reduced, "outcome")+map[bool]string{true: " is", false: " are"}[reduced == 1])
+		r.note("%s of reduced fidelity and not drawn: their costs do not compare with the others", counting(reduced, "outcome")+map[bool]string{true: " is", false: " are"}[reduced == 1])
 	}
 	switch {
 	case r.Table.Seen == 0 && len(r.Damage) > 0:
@@ -208,7 +213,7 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 	case right == 0 && r.Table.Seen == 1:
 		r.problem("no candidate was right: the one outcome failed")
 	case right == 0:
-		r.problem("no candidate was right: all %s failed", plain.Count(r.Table.Seen, "outcome"))
+		r.problem("no candidate was right: all %s failed", counting(r.Table.Seen, "outcome"))
 	case r.Table.Seen == 1:
 		r.problem("there is one outcome: nothing can be compared")
 	}
@@ -289,7 +294,7 @@ func Measurements(path string, o Options) (*Run, error) {
 	return r, nil
 }
 
-// Unread is a file of measurements that cannot be read, beside others that can.
+// Unread is a file of measurements that cannot be read.
 func Unread(path string, err error) *Run {
 	r := &Run{Name: path, File: true, State: "damaged", Table: &insight.Table{Stride: 1}, Insight: &insight.Insight{}}
 	r.damage("the measurements cannot be read: %v", err)
@@ -336,6 +341,11 @@ func (r *Run) bestKey() string {
 		return r.Schedule.Key
 	}
 	if best := r.Table.Best(); best != nil {
+		for _, o := range r.Top {
+			if o.Number == best.Number { // the journal has the parameters in the order of the schedule, the table as they come
+				return o.Key
+			}
+		}
 		return r.Table.Key(best)
 	}
 	return ""
@@ -498,7 +508,7 @@ func (r *Run) less(room portion) (out []string) {
 			"final comparison, and what the program uses of its machine. A page of this run alone has them: tune report %s", mostWhole, quoted(r.Name)))
 	}
 	if n := room.pairs(); n < mostPairs && len(r.strongest()) > n {
-		out = append(out, fmt.Sprintf("Each of several runs has the best costs of %s. A page of this run alone has those of up to %d.", plain.Count(n, "pair"), mostPairs))
+		out = append(out, fmt.Sprintf("Each of several runs has the best costs of %s. A page of this run alone has those of up to %d.", counting(n, "pair"), mostPairs))
 	}
 	return out
 }

@@ -287,6 +287,9 @@ func rowOf(of listed, now time.Time) row {
 	case of.best.Seen != nil:
 		r.Cost, r.Best = *of.best.Seen, asSeen(unit, *of.best.Seen)
 	}
+	if l.State == results.Failed && r.Best == "" {
+		r.Best = plain.Clip(plain.Line(l.End.Words()), 160)
+	}
 	if l.Err != nil {
 		r.Cost, r.Best = 0, plain.Clip(plain.Line(l.Err.Error()), 160)
 	}

@@ -24,18 +24,19 @@ func (r *Run) strips(room portion) (out []Plot) {
 	every := max((pairs+most-1)/most, 1)
 	for _, s := range []struct {
 		caption, name, axis string
+		confirmed           bool
 		list                []results.Compared
 	}{
-		{"The finalists, pair by pair: the baseline's cost over theirs, so that those right of 1 are faster", "finalists", "baseline / finalist", r.Final.First},
-		{"Measured again, with the baseline alone", "confirmation", "baseline / finalist", r.Final.Confirmed},
-		{"The best beside peers, pair by pair: their costs over its own, so that it is faster than those right of 1", "peers", "peer / best", r.Final.Peers},
+		{"The finalists, pair by pair: the baseline's cost over theirs, so that those right of 1 are faster", "finalists", "baseline / finalist", false, r.Final.First},
+		{"Measured again, with the baseline alone", "confirmation", "baseline / finalist", true, r.Final.Confirmed},
+		{"The best beside peers, pair by pair: their costs over its own, so that it is faster than those right of 1", "peers", "peer / best", false, r.Final.Peers},
 	} {
 		list, left := r.fewer(s.list, room.of(mostStrips, 6))
-		drawing := r.strip(s.name, s.axis, list, every)
+		drawing := r.strip(s.name, s.axis, r.level(s.confirmed), list, every)
 		if drawing == "" {
 			continue
 		}
-		p := Plot{s.caption, drawing, []Numbers{stripNumbers(s.axis, list)}, nil}
+		p := Plot{s.caption, drawing, []Numbers{stripNumbers(s.axis, r.level(s.confirmed), list)}, nil}
 		if p.Numbers[0].Left = left; left > 0 {
 			p.note("Of %d comparisons, %d are shown.", len(s.list), len(list))
 		}
@@ -68,7 +69,7 @@ func (r *Run) PairsMissing() string {
 }
 
 // strip draws a line of dots for each comparison, a dot for every n-th pair, with the ratio and its interval; "" where there are none.
-func (r *Run) strip(name, of string, list []results.Compared, every int) template.HTML {
+func (r *Run) strip(name, of, level string, list []results.Compared, every int) template.HTML {
 	const lane = 34.0
 	low, high := 1.0, 1.0
 	var rows []results.Compared
@@ -92,7 +93,7 @@ func (r *Run) strip(name, of string, list []results.Compared, every int) templat
 		return ""
 	}
 	floor := top + lane*float64(len(rows))
-	d := newDrawing(width, floor+bottom, name, fmt.Sprintf("ratios of %s, %s", plain.Count(len(rows), "comparison"), of), fmt.Sprintf(`class="strips" data-series="%s"`, name))
+	d := newDrawing(width, floor+bottom, name, fmt.Sprintf("ratios of %s, %s", counting(len(rows), "comparison"), of), fmt.Sprintf(`class="strips" data-series="%s"`, name))
 	const from = labelWidth*float64(mostLabel) - 20
 	x := newAxis(low, high, from, width-right, true, of)
 	for _, v := range x.ticks() {
@@ -104,14 +105,14 @@ func (r *Run) strip(name, of string, list []results.Compared, every int) templat
 	d.line("baseline", x.at(1), top, x.at(1), floor)
 	labels := labelsOf(rows)
 	for i, c := range rows {
-		d.stripRow(x, top+lane*float64(i), lane, c, labels[i], c.Key == r.Schedule.Key, every)
+		d.stripRow(x, top+lane*float64(i), lane, c, labels[i], level, c.Key == r.Schedule.Key, every)
 	}
 	return d.html()
 }
 
 // stripNumbers is the table of comparisons: each ratio with its interval, and the pairs that are furthest apart.
-func stripNumbers(of string, list []results.Compared) Numbers {
-	n := Numbers{Title: "Ratios", Head: []string{"what", of, "interval from", "to", "pairs", "least of a pair", "greatest"}}
+func stripNumbers(of, level string, list []results.Compared) Numbers {
+	n := Numbers{Title: "Ratios", Head: []string{"what", of, "interval (" + level + ") from", "to", "pairs", "least of a pair", "greatest"}}
 	for _, c := range list {
 		name := words(plain.Clip(cmp.Or(c.Name, c.Key), mostKey))
 		if c.Failed != "" {
@@ -150,7 +151,7 @@ func labelsOf(rows []results.Compared) (labels []string) {
 }
 
 // stripRow draws one comparison at a height.
-func (d *drawing) stripRow(x axis, y, lane float64, c results.Compared, name string, exported bool, every int) {
+func (d *drawing) stripRow(x axis, y, lane float64, c results.Compared, name, level string, exported bool, every int) {
 	who, class, label := cmp.Or(c.Name, c.Key), "interval", "tick"
 	if exported {
 		class, label = class+" win", "tick win"
@@ -161,12 +162,12 @@ func (d *drawing) stripRow(x axis, y, lane float64, c results.Compared, name str
 		d.label("tick", "start", x.from+6, middle+4, plain.Clip("failed: "+plain.Line(c.Failed), 60))
 		return
 	}
-	about := fmt.Sprintf("%s: %s of %s", plain.Clip(who, 200), times(c.Ratio), plain.Count(c.Pairs, "pair"))
+	about := fmt.Sprintf("%s: %s of %s", plain.Clip(who, 200), times(c.Ratio), counting(c.Pairs, "pair"))
 	if c.Unverified {
 		about += ", unverified"
 	}
 	if c.Interval != nil {
-		about += fmt.Sprintf(", interval %s to %s", times(c.Interval[0]), times(c.Interval[1]))
+		about += fmt.Sprintf(", interval %s to %s (%s)", times(c.Interval[0]), times(c.Interval[1]), level)
 		d.rect(class, x.at(c.Interval[0]), y+5, max(x.at(c.Interval[1])-x.at(c.Interval[0]), 1), lane-10, about)
 	}
 	// The dots of one comparison are at different heights, because most of them have almost the same place.

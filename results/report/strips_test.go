@@ -68,8 +68,9 @@ func TestStrips(t *testing.T) {
 		got, all := strips[name], 0
 		for _, pairs := range want {
 			all += pairs
-			if !strings.Contains(got, fmt.Sprintf("of %d pairs, interval", pairs)) {
-				t.Errorf("%s: no comparison has %d pairs", name, pairs)
+			level := map[bool]string{false: "95", true: "98"}[name == "confirmation"]
+			if !regexp.MustCompile(fmt.Sprintf(`of %d pairs, interval \S+ to \S+ \(%s %%\)`, pairs, level)).MatchString(got) {
+				t.Errorf("%s: no comparison has %d pairs, and an interval with its level", name, pairs)
 			}
 		}
 		if n := strings.Count(got, `class="pt pair"`); n != all {
@@ -82,10 +83,10 @@ func TestStrips(t *testing.T) {
 	if !strings.Contains(strips["finalists"], "failed: it &lt;died&gt;") || !strings.Contains(html, "blas, pair 1: 1.104×") || strings.Contains(html, "of this schedule.") {
 		t.Error("a failed finalist or a pair of a peer is missing")
 	}
-	if want := `<th scope="row">blas</th><td class="n">1.200×</td><td class="n">1.140 to 1.260</td><td class="n">17</td>`; !strings.Contains(html, want) {
+	if want := `<th scope="row">blas</th><td class="n">1.200×</td><td class="n">1.140 to 1.260 (95 %)</td><td class="n">17</td>`; !strings.Contains(html, want) {
 		t.Errorf("the peers have no table: want %q", want)
 	}
-	if want, got := "| blas | 1.200× | 1.140 to 1.260 | 17 |\n| unused \\| lib | failed: none | ", markdown(t, report.Open(dir, report.Options{})); !strings.Contains(got, want) {
+	if want, got := "| blas | 1.200× | 1.140 to 1.260 (95 %) | 17 |\n| unused \\| lib | failed: none | ", markdown(t, report.Open(dir, report.Options{})); !strings.Contains(got, want) {
 		t.Errorf("Markdown has no peers: want %q in\n%s", want, got)
 	}
 	for text, want := range map[string]string{

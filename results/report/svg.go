@@ -117,6 +117,7 @@ func (s *stairs) to(x, y float64) {
 type axis struct {
 	low, high float64
 	log       bool
+	whole     bool // whether the values are counts, so that there is nothing to name between two of them
 	from, to  float64
 	name      string
 }
@@ -137,6 +138,13 @@ func newAxis(low, high, from, to float64, mayLog bool, name string) axis {
 	if !(a.high > a.low) {
 		a.low, a.high = a.low-1, a.low+1
 	}
+	return a
+}
+
+// counted makes an axis of counts.
+func counted(low, high, from, to float64, name string) axis {
+	a := newAxis(low, high, from, to, false, name)
+	a.whole = true
 	return a
 }
 
@@ -179,6 +187,9 @@ func (a axis) ticks() (out []float64) {
 			step *= m
 			break
 		}
+	}
+	if a.whole {
+		step = max(step, 1)
 	}
 	if !(step > 0) || math.IsInf(step, 0) {
 		return []float64{a.low, a.high}

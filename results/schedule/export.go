@@ -158,6 +158,33 @@ func (e Exporter) file(ctx context.Context, k *kernels.Opened, run *results.Run,
 	})
 }
 
+// ExportTo writes the schedule of a run to a file, and beside that the files that it names, so that it can be verified there. See
+// results.CopySchedule, which returns the names too; and Export, which makes again what is missing.
+func (e Exporter) ExportTo(ctx context.Context, dir, path string) (wrote []string, err error) {
+	run, err := results.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, unknown := e.Table.Lookup(run.Settings.Kernel); unknown != nil {
+		if err := e.unpicked(run, unknown); err != nil {
+			return nil, err
+		}
+		if _, err := saved(run); err != nil {
+			return nil, err
+		}
+		return results.CopySchedule(dir, path)
+	}
+	k, err := OpenRun(e.Table, &run.Settings)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	err = e.ready(ctx, k, run, func(_ results.Schedule, from string) (err error) {
+		wrote, err = results.CopySchedule(from, path)
+		return err
+	})
+	return wrote, err
+}
+
 // copyFile writes the file of a schedule in a directory or, for the format program, the program beside it.
 func copyFile(schedule results.Schedule, dir, format string, w io.Writer) error {
 	name := results.ScheduleName

@@ -39,7 +39,7 @@ func (e Exporter) exportUnknown(run *results.Run, format string, w io.Writer, un
 		}
 		return exchangeFormat(s, nil, run, f, e.counter(run), w)
 	case e.Pick != "":
-		return fmt.Errorf("%s: %w: without it no point of the front can be built", run.Dir, unknown)
+		return e.unpicked(run, unknown)
 	case format == "json" || format == "program":
 		schedule, err := saved(run)
 		if err != nil {
@@ -48,6 +48,14 @@ func (e Exporter) exportUnknown(run *results.Run, format string, w io.Writer, un
 		return copyFile(schedule, run.Dir, format, w)
 	}
 	return fmt.Errorf("%s: %w: without it there is no %s; every other format can be written", run.Dir, unknown, format)
+}
+
+// unpicked says that a point of the front cannot be built, where one is asked for.
+func (e Exporter) unpicked(run *results.Run, unknown error) error {
+	if e.Pick == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: %w: without it no point of the front can be built", run.Dir, unknown)
 }
 
 // saved returns the schedule in the directory of a run whose kernel is not there, so that it cannot be made again.

@@ -280,3 +280,10 @@ func TestTakeValues(t *testing.T) {
 		}
 	}
 }
+
+// TestConfidence: what a schedule says of its intervals is what a confirming series has.
+func TestConfidence(t *testing.T) {
+	if got, want := float64((results.Schedule{Verdict: space.Faster}).Confidence())/100, kernels.Confirmed; got != want {
+		t.Errorf("a schedule says %v, a series has %v", got, want)
+	}
+}

@@ -78,7 +78,7 @@ func Run(ctx context.Context, r NewRun) (*Report, error) {
 	}
 	info := r.Kernel.Info()
 	settings := newSettings(r.Version, info, r.Shape, entry, r.Seed, r.Budget)
-	settings.Jobs, settings.Created, settings.Machine, settings.Objectives = r.Jobs, r.Began, r.Machine.OrThis(), r.Objectives
+	settings.Jobs, settings.Created, settings.Machine, settings.Objectives = r.Jobs, r.Began, r.Machine.OrThis(), space.Directed(r.Objectives, info.Maximised)
 	settings.Metrics, settings.For, settings.Program = r.Metrics, r.For, kernels.OfProgram(r.Kernel)
 	opened, err := kernels.Open(r.Kernel, r.Shape)
 	if err != nil {

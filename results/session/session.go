@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/results"
 	"tune/results/insight"
@@ -139,7 +140,7 @@ func New(version string, k *kernels.Opened, entry strategies.Strategy, settings 
 	}
 	settings.Objectives = ""
 	if goals.Several() {
-		settings.Objectives = goals.String()
+		settings.Objectives = goals.Text(k.Info.Maximised)
 	}
 	traits := k.Problem.Traits()
 	cheap := halving.Config{Levels: traits.Levels, Blind: traits.Blind}
@@ -532,14 +533,27 @@ func (s *Session) baseline(ctx context.Context, o Work) (found kernels.Baseline,
 			err = &GoalsError{lacking}
 		}
 	}
-	_, failed := errors.AsType[*kernels.BaselineError](err)
-	if _, lacks := errors.AsType[*GoalsError](err); failed || lacks {
-		end := results.End{Why: results.BaselineFailed, Elapsed: s.run.Elapsed, Clock: s.clock()}
+	if reason := failure(err); reason != "" {
+		end := results.End{Why: results.BaselineFailed, Reason: plain.Clip(plain.Line(reason), mostReason), Elapsed: s.run.Elapsed, Clock: s.clock()}
 		if jerr := s.run.Journal.End(end); jerr != nil {
 			err = errors.Join(err, jerr)
 		}
 	}
 	return found, err
+}
+
+// mostReason bounds, in bytes, why a baseline failed as the journal keeps it.
+const mostReason = 1000
+
+// failure is why the baseline failed; "" for any other error.
+func failure(err error) string {
+	if failed, ok := errors.AsType[*kernels.BaselineError](err); ok {
+		return fmt.Sprintf("%s: %s", failed.Outcome.Status, failed.Outcome.Reason)
+	}
+	if lacks, ok := errors.AsType[*GoalsError](err); ok {
+		return lacks.Error()
+	}
+	return ""
 }
 
 // baselineWithin evaluates the baseline, and gives up when the wall budget is spent: a slow reference could take far longer.
