@@ -99,7 +99,7 @@ func (a *app) explainRun(ctx context.Context, w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := printLosses(w, unit, table.Losses(run.Settings.Baseline.Key)); err != nil {
+	if err := printLosses(w, unit, table.Losses(insight.Exported(&s))); err != nil {
 		return err
 	}
 	return printEffects(w, unit, table.Effects())
@@ -113,7 +113,7 @@ func printLosses(w io.Writer, unit space.Unit, losses []insight.Loss) error {
 	if len(losses) == 0 {
 		return nil
 	}
-	fmt.Fprintln(w, "\nthe best that the search saw with a parameter at its default, the greatest loss first:")
+	fmt.Fprintln(w, "\nthe best of the search and the baseline with a parameter at its default, the greatest loss first:")
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, l := range losses {
 		best, loss := "none was right", ""

@@ -36,26 +36,25 @@ const (
 	taught = 1024
 )
 
-// Look finds out what a history says. The space may be nil where it is not known, and then nothing is learned. The key has the default
-// of each parameter; "" where these are not known.
-func Look(h results.History, s *space.Space, defaults string, learn Learner) (*Insight, error) {
+// Look finds out what a history says. The space may be nil where it is not known, and then nothing is learned.
+func Look(h results.History, s *space.Space, from Reference, learn Learner) (*Insight, error) {
 	t, err := Collect(h, 0)
 	if err != nil {
 		return nil, err
 	}
-	return t.LookIn(h, s, defaults, learn)
+	return t.LookIn(h, s, from, learn)
 }
 
 // LookIn is Look for the history that the table was collected from. It reads the history only where Failures has to.
-func (t *Table) LookIn(h results.History, s *space.Space, defaults string, learn Learner) (in *Insight, err error) {
-	in = t.Look(s, defaults, learn)
+func (t *Table) LookIn(h results.History, s *space.Space, from Reference, learn Learner) (in *Insight, err error) {
+	in = t.Look(s, from, learn)
 	in.Failures, err = t.Failures(h)
 	return in, err
 }
 
 // Look is the function of that name for outcomes that were collected, apart from the failures.
-func (t *Table) Look(s *space.Space, defaults string, learn Learner) *Insight {
-	in := &Insight{Losses: t.Losses(defaults)}
+func (t *Table) Look(s *space.Space, from Reference, learn Learner) *Insight {
+	in := &Insight{Losses: t.Losses(from)}
 	log := t.logs()
 	var columns []column
 	var y []float64
