@@ -2,6 +2,7 @@ package insight
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -67,7 +68,8 @@ func (t *Table) Look(s *space.Space, from Reference, learn Learner) *Insight {
 	}
 	measured()
 	if in.Learned == nil && len(y) >= leastMeasured {
-		in.portions = explained(columns, y, in.Measured.Pairs)
+		whole, _ := t.whole(s)
+		in.portions = explained(columns, y, in.Measured.Pairs, whole)
 	}
 	return in
 }
@@ -94,11 +96,59 @@ func (t *Table) measured(s *space.Space) (columns []column, y []float64, out Sha
 		slices.SortStableFunc(columns, func(a, b column) int { return cmp.Compare(order[a.name], order[b.name]) })
 	}
 	y, log := logs(costs)
+	whole, all := t.whole(s)
 	if len(y) >= leastMeasured {
-		out = analyse(columns, y, false)
+		out = analyse(columns, y, whole)
 	}
-	out.Log, out.Points = log, len(y)
+	out.Log, out.Points, out.All = log, len(y), all
 	return columns, y, out
+}
+
+// whole reports whether the rows leave nothing to chance: they are all points of the space, or a grid of all combinations of the values that
+// occur. all says that they are all points of the space. A space of rows is a list of what somebody measured, which may be a sample of a grid:
+// the list alone proves nothing.
+func (t *Table) whole(s *space.Space) (whole, all bool) {
+	if t.Stride > 1 || len(t.Rows) == 0 {
+		return false, false
+	}
+	used := make([][]bool, len(t.Parameters))
+	for k, p := range t.Parameters {
+		used[k] = make([]bool, 1+len(p.Values)) // the first for no value
+	}
+	for i := range t.Rows {
+		for k := range used {
+			used[k][1+t.Rows[i].Choice(k)] = true
+		}
+	}
+	grid := 1
+	for _, of := range used {
+		n := 0
+		for _, is := range of {
+			if is {
+				n++
+			}
+		}
+		if grid *= n; grid > len(t.Rows) {
+			break
+		}
+	}
+	points := math.MaxInt
+	if s != nil {
+		if n, ok := s.Len(); ok && n < math.MaxInt {
+			points = int(n)
+		}
+	}
+	if min(grid, points) > len(t.Rows) {
+		return false, false
+	}
+	keys := map[string]bool{}
+	for i := range t.Rows {
+		if r := &t.Rows[i]; !r.Reduced {
+			keys[t.Key(r)] = true
+		}
+	}
+	all = len(keys) == points
+	return len(keys) == grid || all && !s.Listed(), all
 }
 
 // lesson returns the right outcomes as observations of a space: all, or half the best and half others at even steps.
