@@ -20,7 +20,7 @@ type Insight struct {
 	Losses   []Loss    `json:"losses,omitempty"`
 	Failures []Failure `json:"failures,omitempty"`
 
-	portions []portion // of the variance of the right outcomes, where nothing was learned
+	portions []portion // that are worth a word: of what was learned, else of the variance of the right outcomes
 }
 
 // Learner makes a model from right outcomes, or from the logarithms of their costs; ok is false where they are too few.
@@ -62,8 +62,8 @@ func (t *Table) Look(s *space.Space, from Reference, learn Learner) *Insight {
 	measured := guard.Aside(func() { columns, y, in.Measured = t.measured(s) })
 	if s != nil && learn != nil {
 		if m, ok := learn(s, t.lesson(s), log); ok {
-			shares := Learned(s, m, log)
-			in.Learned = &shares
+			expected := expect(s, m, log)
+			in.Learned, in.portions = &expected.Shares, expected.portions(s, m)
 		}
 	}
 	measured()
@@ -175,19 +175,10 @@ func (t *Table) lesson(s *space.Space) (out []space.Observation) {
 	return out
 }
 
-// matter returns the shares that matter most, of parameters and of pairs, the largest first: those that were learned, else the parts of
-// what was measured.
+// matter returns the shares that matter most, of parameters and of pairs, the largest first: parts of what was learned, else of what was
+// measured. They add up to 1 at most.
 func (in *Insight) matter() (words []string) {
-	portions := in.portions
-	if in.Learned != nil {
-		for _, s := range slices.Concat(in.Learned.Single, in.Learned.Pairs) {
-			if s.Share >= leastMattering {
-				portions = append(portions, portion{Share: s})
-			}
-		}
-		slices.SortStableFunc(portions, func(a, b portion) int { return cmp.Compare(b.Share.Share, a.Share.Share) })
-	}
-	for _, p := range portions[:min(len(portions), mostMattering)] {
+	for _, p := range in.portions[:min(len(in.portions), mostMattering)] {
 		words = append(words, p.String())
 	}
 	return words

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -506,5 +507,48 @@ func TestLossesBesideTheBaseline(t *testing.T) {
 	from := insight.Exported(&results.Schedule{Key: "tag=fancy n=1", Baseline: results.Baseline{Key: baseline, Cost: 29}, Search: &results.Seen{Cost: 15, Baseline: 30}})
 	if want := (insight.Reference{Defaults: baseline, Cost: 30, Measured: true, Exported: "tag=fancy n=1"}); from != want {
 		t.Errorf("%+v, want %+v", from, want)
+	}
+}
+
+// mattering are the shares that a line says, by its words.
+var mattering = regexp.MustCompile(`(\d+) %`)
+
+// What a line says of parameters that constraints tie to each other counts each part of the variance once: it adds up to 100 % at most, in a space
+// whose points are all asked for, and in one that is summed through its diagram.
+func TestOverlap(t *testing.T) {
+	vector := []space.Parameter{
+		space.Enum("isa", "sse", "avx2", "avx512"), space.Enum("vec", "16", "32", "64"), space.Range("mr", 0, 7), space.Range("nr", 0, 7),
+	}
+	// A vector is as long as the instructions have it, but for one odd combination.
+	tied := []string{"isa != 'sse' || vec == '16'", "isa != 'avx512' || vec == '64'", "isa != 'avx2' || vec != '64'"}
+	large := append(slices.Clone(vector), space.Range("x", 0, 63), space.Range("y", 0, 63))
+	for name, s := range map[string]*space.Space{"small": newSpace(t, vector, tied...), "large": newSpace(t, large, tied...)} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		var entries []space.Entry
+		for len(entries) < 60 {
+			p, err := s.Sample(rng)
+			if err != nil {
+				t.Fatal(err)
+			}
+			isa := map[string]float64{"sse": 0, "avx2": 1, "avx512": 2}[p.Str("isa")]
+			cost := math.Exp(-2*isa + 0.2*float64(p.Int("mr")))
+			entries = append(entries, space.Entry{Number: len(entries), Key: p.Key(), Outcome: space.Outcome{Status: space.OK, Cost: cost}})
+		}
+		in, err := insight.Look(history(entries), s, insight.Reference{}, learn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shares := named(*in.Learned)
+		if !in.Learned.Overlap || shares["isa"]+shares["vec"] < 1.2 {
+			t.Errorf("%s: isa and vec do not overlap: %+v", name, in.Learned)
+		}
+		sum, text := 0, in.String()
+		for _, of := range mattering.FindAllStringSubmatch(text, -1) {
+			n, _ := strconv.Atoi(of[1])
+			sum += n
+		}
+		if sum < 80 || sum > 100 || !strings.Contains(text, "isa") || !strings.Contains(text, "mr") {
+			t.Errorf("%s: %s adds up to %d %%", name, text, sum)
+		}
 	}
 }

@@ -1,7 +1,9 @@
 package insight
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 
 	"tune/space"
 )
@@ -22,22 +24,53 @@ const (
 // about each, where there are up to mostPredicted. In a larger space a Separable model is summed over the paths of the diagram.
 // Where that is too much work, and for other models, the shares come from points that the diagram draws, each equally likely. log
 // says that the model predicts logarithms of costs.
-func Learned(s *space.Space, m Model, log bool) (out Shares) {
-	defer func() { out.Log = log }()
+func Learned(s *space.Space, m Model, log bool) Shares { return expect(s, m, log).Shares }
+
+// expectation is what a model expects of the points of a space.
+type expectation struct {
+	Shares
+	points []space.Point // that it was asked about; nil where it was not asked
+	y      []float64     // what it expects of each
+}
+
+func expect(s *space.Space, m Model, log bool) (e expectation) {
+	defer func() { e.Log = log }()
 	if n, ok := s.Len(); ok && n <= mostPredicted {
-		var points []space.Point
 		for i := range n {
-			points = append(points, s.At(i))
+			e.points = append(e.points, s.At(i))
 		}
-		return analyse(columnsOf(s, points), predicted(m, points), true)
+		e.y = predicted(m, e.points)
+		e.Shares = analyse(columnsOf(s, e.points), e.y, true)
+		return e
 	}
 	if separable, ok := m.(Separable); ok {
-		if out, ok = throughDiagram(s, separable); ok {
-			return out
+		if e.Shares, ok = throughDiagram(s, separable); ok {
+			return e
 		}
 	}
-	points := draw(s, drawn)
-	return analyse(columnsOf(s, points), predicted(m, points), false)
+	e.points = draw(s, drawn)
+	e.y = predicted(m, e.points)
+	e.Shares = analyse(columnsOf(s, e.points), e.y, false)
+	return e
+}
+
+// portions are the shares that are worth a word, the largest first. Those that overlap are taken apart, so that each part of the variance counts once.
+func (e *expectation) portions(s *space.Space, m Model) (out []portion) {
+	if e.Overlap {
+		whole := e.All && e.points != nil && !s.Listed() // see Table.whole
+		if e.points == nil {
+			e.points = draw(s, drawn)
+			e.y = predicted(m, e.points)
+		}
+		return explained(columnsOf(s, e.points), e.y, e.Pairs, whole)
+	}
+	for _, s := range slices.Concat(e.Single, e.Pairs) {
+		if s.Share >= leastMattering {
+			out = append(out, portion{Share: s})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b portion) int { return cmp.Compare(b.Share.Share, a.Share.Share) })
+	return out
 }
 
 // draw draws points of a space.
