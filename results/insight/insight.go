@@ -2,6 +2,7 @@ package insight
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -15,12 +16,41 @@ import (
 type Insight struct {
 	// Learned are the shares of a model of all points; nil where there was no space or too little to learn from.
 	Learned *Shares `json:"learned,omitempty"`
+	// Explained is how much of the differences in cost the model explains: of those between the outcomes that it learned, each left out in turn. It is nil
+	// where nothing was learned. The shares of the model are parts of it.
+	Explained *Explained `json:"explained,omitempty"`
 	// Measured are the shares of the right outcomes. A search asks for good points mostly, so that they are no fair sample.
 	Measured Shares    `json:"measured"`
 	Losses   []Loss    `json:"losses,omitempty"`
 	Failures []Failure `json:"failures,omitempty"`
 
 	portions []portion // that are worth a word: of what was learned, else of the variance of the right outcomes
+}
+
+// Explained is how much of the variance of some costs a model explains.
+type Explained struct {
+	Share float64 `json:"share"` // from 0 to 1
+	// Chance is what a model explains of costs that depend on nothing, in one of a hundred runs with as many outcomes.
+	Chance float64 `json:"by_chance"`
+}
+
+// Nothing reports whether chance explains as much: then no parameter stands out, and the shares of the model say nothing.
+func (e Explained) Nothing() bool { return e.Share <= e.Chance }
+
+// String says that nothing stood out.
+func (e Explained) String() string {
+	return fmt.Sprintf("nothing stood out: the parameters explain %.0f %% of the differences in cost, and chance alone up to %.0f %%", 100*e.Share, 100*e.Chance)
+}
+
+// chanceOf is what a model explains by chance of values that depend on nothing, in one of a hundred cases. Models were learned of random costs at random
+// points of spaces of 3, 8 and 16 parameters; docs/design/insight.md has the figures. chanceScale over the root of their number is about the largest.
+func chanceOf(values int) float64 { return min(chanceScale/math.Sqrt(float64(values)), 1) }
+
+const chanceScale = 3.4
+
+// crossed is a model that was tried on values that it had not seen; see surrogate.Model.
+type crossed interface {
+	Explained() (share float64, values int)
 }
 
 // Learner makes a model from right outcomes, or from the logarithms of their costs; ok is false where they are too few.
@@ -62,16 +92,31 @@ func (t *Table) Look(s *space.Space, from Reference, learn Learner) *Insight {
 	measured := guard.Aside(func() { columns, y, in.Measured = t.measured(s) })
 	if s != nil && learn != nil {
 		if m, ok := learn(s, t.lesson(s), log); ok {
-			expected := expect(s, m, log)
-			in.Learned, in.portions = &expected.Shares, expected.portions(s, m)
+			in.learned(s, m, log)
 		}
 	}
 	measured()
-	if in.Learned == nil && len(y) >= leastMeasured {
+	if in.Learned == nil && in.Explained == nil && len(y) >= leastMeasured {
 		whole, _ := t.whole(s)
 		in.portions = explained(columns, y, in.Measured.Pairs, whole)
 	}
 	return in
+}
+
+// learned takes the shares of a model, as parts of the differences in cost. A model that explains no more than chance does has none.
+func (in *Insight) learned(s *space.Space, m Model, log bool) {
+	part := 1.0
+	if tried, ok := m.(crossed); ok {
+		share, values := tried.Explained()
+		in.Explained = &Explained{min(max(share, 0), 1), chanceOf(values)}
+		if part = in.Explained.Share; in.Explained.Nothing() {
+			return
+		}
+	}
+	expected := expect(s, m, log)
+	in.portions = expected.portions(s, m, part)
+	expected.scale(part)
+	in.Learned = &expected.Shares
 }
 
 // logs reports whether the logarithms of the costs are analysed; see Shares.
@@ -188,7 +233,9 @@ func (in *Insight) matter() (words []string) {
 // known.
 func (in *Insight) String() string {
 	var parts []string
-	if shares := in.matter(); len(shares) > 0 {
+	if in.Explained != nil && in.Explained.Nothing() {
+		parts = append(parts, in.Explained.String())
+	} else if shares := in.matter(); len(shares) > 0 {
 		parts = append(parts, strings.Join(shares, ", "))
 	}
 	for _, f := range in.Failures {

@@ -552,3 +552,51 @@ func TestOverlap(t *testing.T) {
 		}
 	}
 }
+
+// nothing is the word on costs that depend on no parameter.
+const nothing = "nothing stood out: the parameters explain "
+
+// Of costs that depend on nothing no parameter is named, in at least 99 of 100 runs, and what was measured gets no word either. Where a parameter
+// decides, it is named, and its share is one of the differences in cost: with as much noise, half.
+func TestNothingStoodOut(t *testing.T) {
+	s := newSpace(t, []space.Parameter{space.Range("a", 1, 8), space.Range("b", 1, 8), space.Enum("c", "x", "y", "z"), space.Bool("d"), space.Range("e", 1, 8)})
+	rng := rand.New(rand.NewPCG(9, 10))
+	look := func(n int, cost func(p space.Point) float64) *insight.Insight {
+		t.Helper()
+		var entries []space.Entry
+		for len(entries) < n {
+			p, err := s.Sample(rng)
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries = append(entries, space.Entry{Number: len(entries), Key: p.Key(), Outcome: space.Outcome{Status: space.OK, Cost: math.Exp(cost(p))}})
+		}
+		in, err := insight.Look(history(entries), s, insight.Reference{}, learn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in
+	}
+	const runs = 120
+	claims := 0
+	for i := range runs {
+		in := look([]int{16, 30, 60}[i%3], func(space.Point) float64 { return rng.NormFloat64() })
+		if in.Explained == nil || in.Explained.Nothing() != strings.HasPrefix(in.String(), nothing) || in.Explained.Nothing() != (in.Learned == nil) {
+			t.Fatalf("%+v: %s", in.Explained, in)
+		}
+		if !in.Explained.Nothing() {
+			claims++
+		}
+	}
+	if claims > runs/100 {
+		t.Errorf("parameters of noise are named in %d of %d runs", claims, runs)
+	}
+	// The steps of a have the variance 21/4.
+	in := look(200, func(p space.Point) float64 { return float64(p.Int("a")) + math.Sqrt(21./4)*rng.NormFloat64() })
+	if share := named(*in.Learned)["a"]; math.Abs(share-0.5) > 0.12 || !strings.HasPrefix(in.String(), "a ") {
+		t.Errorf("with as much noise a has the share %v: %s", share, in)
+	}
+	if in = look(60, func(p space.Point) float64 { return float64(p.Int("a")) }); named(*in.Learned)["a"] < 0.95 || in.Explained.Share > 1 {
+		t.Errorf("without noise: %+v, %s", in.Explained, in)
+	}
+}

@@ -54,22 +54,27 @@ func expect(s *space.Space, m Model, log bool) (e expectation) {
 	return e
 }
 
-// portions are the shares that are worth a word, the largest first. Those that overlap are taken apart, so that each part of the variance counts once.
-func (e *expectation) portions(s *space.Space, m Model) (out []portion) {
+// portions are the shares that are worth a word, the largest first, of a variance of which that of the model is a part. Those that overlap are taken apart,
+// so that each part of the variance counts once.
+func (e *expectation) portions(s *space.Space, m Model, part float64) (out []portion) {
 	if e.Overlap {
 		whole := e.All && e.points != nil && !s.Listed() // see Table.whole
 		if e.points == nil {
 			e.points = draw(s, drawn)
 			e.y = predicted(m, e.points)
 		}
-		return explained(columnsOf(s, e.points), e.y, e.Pairs, whole)
-	}
-	for _, s := range slices.Concat(e.Single, e.Pairs) {
-		if s.Share >= leastMattering {
+		out = explained(columnsOf(s, e.points), e.y, e.Pairs, whole)
+	} else {
+		for _, s := range slices.Concat(e.Single, e.Pairs) {
 			out = append(out, portion{Share: s})
 		}
+		slices.SortStableFunc(out, func(a, b portion) int { return cmp.Compare(b.Share.Share, a.Share.Share) })
 	}
-	slices.SortStableFunc(out, func(a, b portion) int { return cmp.Compare(b.Share.Share, a.Share.Share) })
+	for i := range out {
+		if out[i].Share.Share *= part; out[i].Share.Share < leastMattering {
+			return out[:i]
+		}
+	}
 	return out
 }
 

@@ -229,6 +229,15 @@ func (s *Shares) finish() {
 	s.Overlap = sum > mostSum
 }
 
+// scale makes shares of the variance of a model shares of a variance of which that is a part.
+func (s *Shares) scale(part float64) {
+	for _, list := range [][]Share{s.Single, s.Pairs} {
+		for i := range list {
+			list[i].Share *= part
+		}
+	}
+}
+
 // logs returns the logarithms of costs if all are above 0.
 func logs(costs []float64) (values []float64, log bool) {
 	for _, c := range costs {
