@@ -189,7 +189,11 @@ func (t *Table) whole(s *space.Space) (whole, all bool) {
 	keys := map[string]bool{}
 	for i := range t.Rows {
 		if r := &t.Rows[i]; !r.Reduced {
-			keys[t.Key(r)] = true
+			key := t.Key(r)
+			if keys[key] {
+				return false, false // points that were measured again tell what chance gives
+			}
+			keys[key] = true
 		}
 	}
 	all = len(keys) == points

@@ -18,6 +18,8 @@ const (
 	mostPredicted = 1 << 14
 	// drawn is how many points of a larger space it is asked about.
 	drawn = 1 << 13
+	// drawnForParts is how many are drawn where shares that came through the diagram overlap. Its parts are off by up to 0.02.
+	drawnForParts = 1 << 11
 )
 
 // Learned returns the shares of what a model expects of all points. The decision diagram of the space lists its points: a model is asked
@@ -60,7 +62,7 @@ func (e *expectation) portions(s *space.Space, m Model, part float64) (out []por
 	if e.Overlap {
 		whole := e.All && e.points != nil && !s.Listed() // see Table.whole
 		if e.points == nil {
-			e.points = draw(s, drawn)
+			e.points = draw(s, drawnForParts)
 			e.y = predicted(m, e.points)
 		}
 		out = explained(columnsOf(s, e.points), e.y, e.Pairs, whole)
