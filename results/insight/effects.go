@@ -149,8 +149,7 @@ func (t *Table) Losses(from Reference) []Loss {
 	for _, c := range choicesOf(from.Defaults) {
 		defaults[c.name] = c.value
 	}
-	// An outcome of the baseline counts once.
-	apart := from.Measured && !slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Counts() && t.Key(&r) == from.Defaults })
+	apart := from.Measured && !t.has(defaults) // an outcome of the baseline counts once
 	var out []Loss
 	for _, c := range choicesOf(chosen) {
 		value, ok := defaults[c.name]
@@ -190,6 +189,38 @@ func (t *Table) best(from Reference) (least float64, key string, ok bool) {
 		least, key = best.Cost, t.Key(best)
 	}
 	return least, cmp.Or(from.Exported, key), true
+}
+
+// has reports whether a row that counts has just these choices.
+func (t *Table) has(choices map[string]string) bool {
+	want, found := make([]int32, len(t.Parameters)), 0
+	for k, p := range t.Parameters {
+		want[k] = -1
+		if value, ok := choices[p.Name]; ok {
+			want[k] = int32(slices.Index(p.Values, value))
+			found++
+			if want[k] < 0 {
+				return false
+			}
+		}
+	}
+	if found < len(choices) {
+		return false
+	}
+rows:
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if !r.Counts() {
+			continue
+		}
+		for k, c := range want {
+			if r.Choice(k) != c {
+				continue rows
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // left adds the outcomes with the default of a parameter to its loss.
