@@ -26,7 +26,7 @@ func (a *app) explainCommand() *cobra.Command {
 schedule, and how far its own schedule is from that bound. Give a point as text, as runs print it, or give the schedule or
 directory of a run, which also determine kernel and shape.
 
-For a run of any other kernel, also your own, explain shows how its best point is built, its metrics, the best cost with one
+For a run of any other kernel, also your own, explain shows how its best point is built, its metrics, what mattered, the best cost with one
 parameter at its default, and the least cost with each value of each parameter, those that matter most first. Where a kernel in C
 states its operations or bytes, explain also shows their share of what this processor reaches (see tune machine). It compiles and runs nothing of the run.
 

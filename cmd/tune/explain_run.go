@@ -32,7 +32,7 @@ type builtWith struct {
 }
 
 // explainRun shows what the run in a directory knows of its best point and of its parameters, and how near to the limits of the
-// processor that point is. The kernel is not needed for that.
+// processor that point is. Of the kernel, only what mattered needs the space.
 func (a *app) explainRun(ctx context.Context, w io.Writer, dir string) error {
 	look, err := results.Look(dir)
 	if err != nil {
@@ -99,7 +99,15 @@ func (a *app) explainRun(ctx context.Context, w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := printLosses(w, unit, table.Losses(run.Settings.Baseline.Key)); err != nil {
+	in, err := a.spaceOfRun(dir)
+	if err != nil {
+		in = nil // then what mattered is that of the outcomes alone, as in a report
+	}
+	found := table.Look(in, insight.Exported(&s), learn)
+	if mattered := found.String(); mattered != "" {
+		fmt.Fprintf(w, "mattered  %s\n", mattered)
+	}
+	if err := printLosses(w, unit, found.Losses); err != nil {
 		return err
 	}
 	return printEffects(w, unit, table.Effects())
@@ -113,7 +121,7 @@ func printLosses(w io.Writer, unit space.Unit, losses []insight.Loss) error {
 	if len(losses) == 0 {
 		return nil
 	}
-	fmt.Fprintln(w, "\nthe best that the search saw with a parameter at its default, the greatest loss first:")
+	fmt.Fprintln(w, "\nthe best of the search and the baseline with a parameter at its default, the greatest loss first:")
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, l := range losses {
 		best, loss := "none was right", ""

@@ -371,7 +371,7 @@ func TestAddKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look, err := insight.Look(run, nil, "", nil)
+	look, err := insight.Look(run, nil, insight.Reference{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func TestConditional(t *testing.T) {
 		sampled := insight.Sampled(f.space, expected(f.cost), 20_000)
 		compare(t, f.name+", a sample", sampled, others(f.shares, sampled), 0.02)
 		for _, of := range []*space.Space{f.space, nil} {
-			in, err := insight.Look(history(entries), of, "", learn)
+			in, err := insight.Look(history(entries), of, insight.Reference{}, learn)
 			if err != nil {
 				t.Fatal(err)
 			}

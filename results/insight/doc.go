@@ -5,7 +5,7 @@
 //  2. [Shares] say where the variance of the costs comes from: those of the outcomes themselves, and those of a model that was learned
 //     from them. A search asks for good points mostly, so that its outcomes are no fair sample of the space; what a model expects of all
 //     points is.
-//  3. [Loss] compares the best outcome with the best one that has a parameter at its default.
+//  3. [Loss] compares the best outcome with the best one that has a parameter at its default. The baseline counts as one.
 //  4. [Effect] lists what was measured with each value of a parameter.
 //  5. [Failure] names the smallest conditions that cover the failures of a kind, and that no right candidate meets.
 //

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"tune/results"
 	"tune/space"
 )
 
@@ -99,7 +100,7 @@ func quantile(sorted []float64, share float64) float64 {
 	return sorted[i]*(1-(at-float64(i))) + next*(at-float64(i))
 }
 
-// Loss is what it costs to leave one parameter at its default, as far as the outcomes of a run tell.
+// Loss is what it costs to leave one parameter at its default, as far as the outcomes of a run and its baseline tell.
 type Loss struct {
 	Parameter string  `json:"parameter"`
 	Default   string  `json:"default"`
@@ -115,36 +116,56 @@ type Loss struct {
 	Chosen string `json:"chosen"`
 }
 
+// Reference is what the outcomes of a run are compared with.
+type Reference struct {
+	// Defaults is the key of the baseline, whose choices are the defaults; "" where they are not known.
+	Defaults string
+	// Cost is what the search measured of the baseline. It counts where Measured says so: the search need not ask for the baseline, so that no
+	// outcome may have it.
+	Cost     float64
+	Measured bool
+	// Exported is the key of the point that was exported; "" for none. Then the best is the one of the least cost.
+	Exported string
+}
+
+// Exported is the reference of a run with a schedule.
+func Exported(s *results.Schedule) Reference {
+	r := Reference{Defaults: s.Baseline.Key, Cost: s.Baseline.Cost, Measured: s.Baseline.Key != "", Exported: s.Key}
+	if s.Search != nil {
+		r.Cost = s.Search.Baseline // measured as the outcomes were
+	}
+	return r
+}
+
 // Losses returns the loss of each parameter that the best candidate has at another value than its default, the largest first and those
-// that are not known last. A parameter that the best candidate lacks has none: what its default loses is the loss of those that decide
-// whether there is such a parameter. The defaults are the choices of a key.
-func (t *Table) Losses(defaults string) []Loss {
-	best := t.Best()
-	if best == nil {
+// that are not known last. The best candidate is the one that was exported, else the one of the least cost. A parameter that it lacks has no
+// loss: what its default loses is the loss of those that decide whether there is such a parameter.
+func (t *Table) Losses(from Reference) []Loss {
+	least, chosen, ok := t.best(from)
+	if !ok {
 		return nil
 	}
-	of := map[string]string{}
-	for _, c := range choicesOf(defaults) {
-		of[c.name] = c.value
+	defaults := map[string]string{}
+	for _, c := range choicesOf(from.Defaults) {
+		defaults[c.name] = c.value
 	}
+	apart := from.Measured && !t.has(defaults) // an outcome of the baseline counts once
 	var out []Loss
-	for k, p := range t.Parameters {
-		value, ok := of[p.Name]
-		chosen := best.Choice(k)
-		if !ok || chosen < 0 || p.Values[chosen] == value {
+	for _, c := range choicesOf(chosen) {
+		value, ok := defaults[c.name]
+		if !ok || c.value == value {
 			continue
 		}
-		l := Loss{Parameter: p.Name, Default: value, Chosen: p.Values[chosen]}
-		var kept *Row // the best with the default
-		for i := range t.Rows {
-			if r := &t.Rows[i]; r.Counts() && r.Choice(k) >= 0 && p.Values[r.Choice(k)] == value {
-				if l.Count++; kept == nil || r.Less(kept) {
-					kept, l.Best = r, r.Cost
-				}
-			}
+		l := Loss{Parameter: c.name, Default: value, Chosen: c.value}
+		if from.Measured {
+			l.Best = from.Cost
 		}
-		if kept != nil && best.Cost > 0 {
-			if loss := l.Best/best.Cost - 1; space.Finite(loss) {
+		if apart {
+			l.Count = 1
+		}
+		t.left(&l)
+		if l.Count > 0 && least > 0 {
+			if loss := l.Best/least - 1; space.Finite(loss) {
 				l.Loss, l.Known = loss, true
 			}
 		}
@@ -154,4 +175,67 @@ func (t *Table) Losses(defaults string) []Loss {
 		return cmp.Or(cmp.Compare(min(b.Count, 1), min(a.Count, 1)), cmp.Compare(b.Best, a.Best))
 	})
 	return out
+}
+
+// best returns the least cost of all, and the key of the best candidate; ok is false where nothing was right.
+func (t *Table) best(from Reference) (least float64, key string, ok bool) {
+	best := t.Best()
+	switch {
+	case best == nil && !from.Measured:
+		return 0, "", false
+	case best == nil || from.Measured && !(best.Cost < from.Cost): // what is not better than the baseline is no gain
+		least, key = from.Cost, from.Defaults
+	default:
+		least, key = best.Cost, t.Key(best)
+	}
+	return least, cmp.Or(from.Exported, key), true
+}
+
+// has reports whether a row that counts has just these choices.
+func (t *Table) has(choices map[string]string) bool {
+	want, found := make([]int32, len(t.Parameters)), 0
+	for k, p := range t.Parameters {
+		want[k] = -1
+		if value, ok := choices[p.Name]; ok {
+			want[k] = int32(slices.Index(p.Values, value))
+			found++
+			if want[k] < 0 {
+				return false
+			}
+		}
+	}
+	if found < len(choices) {
+		return false
+	}
+rows:
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if !r.Counts() {
+			continue
+		}
+		for k, c := range want {
+			if r.Choice(k) != c {
+				continue rows
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// left adds the outcomes with the default of a parameter to its loss.
+func (t *Table) left(l *Loss) {
+	k := slices.IndexFunc(t.Parameters, func(p Parameter) bool { return p.Name == l.Parameter })
+	if k < 0 {
+		return
+	}
+	value := int32(slices.Index(t.Parameters[k].Values, l.Default))
+	known := l.Count > 0
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.Counts() && value >= 0 && r.Choice(k) == value {
+			if l.Count++; !known || r.Cost < l.Best {
+				l.Best, known = r.Cost, true
+			}
+		}
+	}
 }

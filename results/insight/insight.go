@@ -2,6 +2,8 @@ package insight
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,12 +16,41 @@ import (
 type Insight struct {
 	// Learned are the shares of a model of all points; nil where there was no space or too little to learn from.
 	Learned *Shares `json:"learned,omitempty"`
+	// Explained is how much of the differences in cost the model explains: of those between the outcomes that it learned, each left out in turn. It is nil
+	// where nothing was learned. The shares of the model are parts of it.
+	Explained *Explained `json:"explained,omitempty"`
 	// Measured are the shares of the right outcomes. A search asks for good points mostly, so that they are no fair sample.
 	Measured Shares    `json:"measured"`
 	Losses   []Loss    `json:"losses,omitempty"`
 	Failures []Failure `json:"failures,omitempty"`
 
-	portions []portion // of the variance of the right outcomes, where nothing was learned
+	portions []portion // that are worth a word: of what was learned, else of the variance of the right outcomes
+}
+
+// Explained is how much of the variance of some costs a model explains.
+type Explained struct {
+	Share float64 `json:"share"` // from 0 to 1
+	// Chance is what a model explains of costs that depend on nothing, in one of a hundred runs with as many outcomes.
+	Chance float64 `json:"by_chance"`
+}
+
+// Nothing reports whether chance explains as much: then no parameter stands out, and the shares of the model say nothing.
+func (e Explained) Nothing() bool { return e.Share <= e.Chance }
+
+// String says that nothing stood out.
+func (e Explained) String() string {
+	return fmt.Sprintf("nothing stood out: the parameters explain %.0f %% of the differences in cost, and chance alone up to %.0f %%", 100*e.Share, 100*e.Chance)
+}
+
+// chanceOf is what a model explains by chance of values that depend on nothing, in one of a hundred cases. Models were learned of random costs at random
+// points of spaces of 3, 8 and 16 parameters; docs/design/insight.md has the figures. chanceScale over the root of their number is about the largest.
+func chanceOf(values int) float64 { return min(chanceScale/math.Sqrt(float64(values)), 1) }
+
+const chanceScale = 3.4
+
+// crossed is a model that was tried on values that it had not seen; see surrogate.Model.
+type crossed interface {
+	Explained() (share float64, values int)
 }
 
 // Learner makes a model from right outcomes, or from the logarithms of their costs; ok is false where they are too few.
@@ -36,41 +67,56 @@ const (
 	taught = 1024
 )
 
-// Look finds out what a history says. The space may be nil where it is not known, and then nothing is learned. The key has the default
-// of each parameter; "" where these are not known.
-func Look(h results.History, s *space.Space, defaults string, learn Learner) (*Insight, error) {
+// Look finds out what a history says. The space may be nil where it is not known, and then nothing is learned.
+func Look(h results.History, s *space.Space, from Reference, learn Learner) (*Insight, error) {
 	t, err := Collect(h, 0)
 	if err != nil {
 		return nil, err
 	}
-	return t.LookIn(h, s, defaults, learn)
+	return t.LookIn(h, s, from, learn)
 }
 
 // LookIn is Look for the history that the table was collected from. It reads the history only where Failures has to.
-func (t *Table) LookIn(h results.History, s *space.Space, defaults string, learn Learner) (in *Insight, err error) {
-	in = t.Look(s, defaults, learn)
+func (t *Table) LookIn(h results.History, s *space.Space, from Reference, learn Learner) (in *Insight, err error) {
+	in = t.Look(s, from, learn)
 	in.Failures, err = t.Failures(h)
 	return in, err
 }
 
 // Look is the function of that name for outcomes that were collected, apart from the failures.
-func (t *Table) Look(s *space.Space, defaults string, learn Learner) *Insight {
-	in := &Insight{Losses: t.Losses(defaults)}
+func (t *Table) Look(s *space.Space, from Reference, learn Learner) *Insight {
+	in := &Insight{Losses: t.Losses(from)}
 	log := t.logs()
 	var columns []column
 	var y []float64
 	measured := guard.Aside(func() { columns, y, in.Measured = t.measured(s) })
 	if s != nil && learn != nil {
 		if m, ok := learn(s, t.lesson(s), log); ok {
-			shares := Learned(s, m, log)
-			in.Learned = &shares
+			in.learned(s, m, log)
 		}
 	}
 	measured()
-	if in.Learned == nil && len(y) >= leastMeasured {
-		in.portions = explained(columns, y, in.Measured.Pairs)
+	if in.Learned == nil && in.Explained == nil && len(y) >= leastMeasured {
+		whole, _ := t.whole(s)
+		in.portions = explained(columns, y, in.Measured.Pairs, whole)
 	}
 	return in
+}
+
+// learned takes the shares of a model, as parts of the differences in cost. A model that explains no more than chance does has none.
+func (in *Insight) learned(s *space.Space, m Model, log bool) {
+	part := 1.0
+	if tried, ok := m.(crossed); ok {
+		share, values := tried.Explained()
+		in.Explained = &Explained{min(max(share, 0), 1), chanceOf(values)}
+		if part = in.Explained.Share; in.Explained.Nothing() {
+			return
+		}
+	}
+	expected := expect(s, m, log)
+	in.portions = expected.portions(s, m, part)
+	expected.scale(part)
+	in.Learned = &expected.Shares
 }
 
 // logs reports whether the logarithms of the costs are analysed; see Shares.
@@ -95,11 +141,63 @@ func (t *Table) measured(s *space.Space) (columns []column, y []float64, out Sha
 		slices.SortStableFunc(columns, func(a, b column) int { return cmp.Compare(order[a.name], order[b.name]) })
 	}
 	y, log := logs(costs)
+	whole, all := t.whole(s)
 	if len(y) >= leastMeasured {
-		out = analyse(columns, y, false)
+		out = analyse(columns, y, whole)
 	}
-	out.Log, out.Points = log, len(y)
+	out.Log, out.Points, out.All = log, len(y), all
 	return columns, y, out
+}
+
+// whole reports whether the rows leave nothing to chance: they are all points of the space, or a grid of all combinations of the values that
+// occur. all says that they are all points of the space. A space of rows is a list of what somebody measured, which may be a sample of a grid:
+// the list alone proves nothing.
+func (t *Table) whole(s *space.Space) (whole, all bool) {
+	if t.Stride > 1 || len(t.Rows) == 0 {
+		return false, false
+	}
+	used := make([][]bool, len(t.Parameters))
+	for k, p := range t.Parameters {
+		used[k] = make([]bool, 1+len(p.Values)) // the first for no value
+	}
+	for i := range t.Rows {
+		for k := range used {
+			used[k][1+t.Rows[i].Choice(k)] = true
+		}
+	}
+	grid := 1
+	for _, of := range used {
+		n := 0
+		for _, is := range of {
+			if is {
+				n++
+			}
+		}
+		if grid *= n; grid > len(t.Rows) {
+			break
+		}
+	}
+	points := math.MaxInt
+	if s != nil {
+		if n, ok := s.Len(); ok && n < math.MaxInt {
+			points = int(n)
+		}
+	}
+	if min(grid, points) > len(t.Rows) {
+		return false, false
+	}
+	keys := map[string]bool{}
+	for i := range t.Rows {
+		if r := &t.Rows[i]; !r.Reduced {
+			key := t.Key(r)
+			if keys[key] {
+				return false, false // points that were measured again tell what chance gives
+			}
+			keys[key] = true
+		}
+	}
+	all = len(keys) == points
+	return len(keys) == grid || all && !s.Listed(), all
 }
 
 // lesson returns the right outcomes as observations of a space: all, or half the best and half others at even steps.
@@ -126,19 +224,10 @@ func (t *Table) lesson(s *space.Space) (out []space.Observation) {
 	return out
 }
 
-// matter returns the shares that matter most, of parameters and of pairs, the largest first: those that were learned, else the parts of
-// what was measured.
+// matter returns the shares that matter most, of parameters and of pairs, the largest first: parts of what was learned, else of what was
+// measured. They add up to 1 at most.
 func (in *Insight) matter() (words []string) {
-	portions := in.portions
-	if in.Learned != nil {
-		for _, s := range slices.Concat(in.Learned.Single, in.Learned.Pairs) {
-			if s.Share >= leastMattering {
-				portions = append(portions, portion{Share: s})
-			}
-		}
-		slices.SortStableFunc(portions, func(a, b portion) int { return cmp.Compare(b.Share.Share, a.Share.Share) })
-	}
-	for _, p := range portions[:min(len(portions), mostMattering)] {
+	for _, p := range in.portions[:min(len(in.portions), mostMattering)] {
 		words = append(words, p.String())
 	}
 	return words
@@ -148,7 +237,9 @@ func (in *Insight) matter() (words []string) {
 // known.
 func (in *Insight) String() string {
 	var parts []string
-	if shares := in.matter(); len(shares) > 0 {
+	if in.Explained != nil && in.Explained.Nothing() {
+		parts = append(parts, in.Explained.String())
+	} else if shares := in.matter(); len(shares) > 0 {
 		parts = append(parts, strings.Join(shares, ", "))
 	}
 	for _, f := range in.Failures {

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -305,12 +306,12 @@ func TestEffectsAndLosses(t *testing.T) {
 	if !slices.Equal(words, want) {
 		t.Errorf("effects are %q, want %q", words, want)
 	}
-	losses := in.Losses("a=2 b=y c=0")
+	losses := in.Losses(insight.Reference{Defaults: "a=2 b=y c=0"})
 	if len(losses) != 2 || losses[0].Parameter != "a" || losses[0].Loss != 2 || losses[0].Count != 2 || losses[0].Chosen != "1" ||
 		losses[1].Parameter != "b" || math.Abs(losses[1].Loss-0.2) > 1e-12 {
 		t.Errorf("losses are %+v", losses)
 	}
-	if unknown := in.Losses("a=8 b=x c=0"); len(unknown) != 1 || unknown[0].Count != 0 || unknown[0].Loss != 0 {
+	if unknown := in.Losses(insight.Reference{Defaults: "a=8 b=x c=0"}); len(unknown) != 1 || unknown[0].Count != 0 || unknown[0].Loss != 0 {
 		t.Errorf("a default that was never right has the loss %+v", unknown)
 	}
 	if !losses[0].Known {
@@ -319,14 +320,14 @@ func TestEffectsAndLosses(t *testing.T) {
 	// No share of a cost of 0 or less says what a default loses, and none is a number where the costs are too far apart.
 	for _, best := range []float64{0, -3, 1e-320} {
 		some := []space.Entry{{Key: "a=1 b=1", Outcome: space.Outcome{Status: space.OK, Cost: best}}, {Number: 1, Key: "a=2 b=1", Outcome: space.Outcome{Status: space.OK, Cost: 5}}, {Number: 2, Key: "a=1 b=2", Outcome: space.Outcome{Status: space.OK, Cost: 50}}}
-		if got := table(t, some, 10).Losses("a=2 b=2"); len(got) != 2 || got[0].Parameter != "b" || got[0].Known || got[0].Loss != 0 || got[1].Known || got[1].Loss != 0 {
+		if got := table(t, some, 10).Losses(insight.Reference{Defaults: "a=2 b=2"}); len(got) != 2 || got[0].Parameter != "b" || got[0].Known || got[0].Loss != 0 || got[1].Known || got[1].Loss != 0 {
 			t.Errorf("with the best cost %v the losses are %+v", best, got)
 		}
 	}
 	// The best candidate has no d: what d=1 loses is what b=y does.
 	add("a=1 b=y c=0 d=1", space.OK, 50)
 	add("a=1 b=y c=0 d=2", space.OK, 60)
-	if losses = table(t, entries, 100).Losses("a=1 b=y c=0 d=1"); len(losses) != 1 || losses[0].Parameter != "b" {
+	if losses = table(t, entries, 100).Losses(insight.Reference{Defaults: "a=1 b=y c=0 d=1"}); len(losses) != 1 || losses[0].Parameter != "b" {
 		t.Errorf("losses are %+v", losses)
 	}
 }
@@ -370,7 +371,7 @@ func TestCollect(t *testing.T) {
 	if len(damaged.Rows) != 2 || damaged.Best() != nil {
 		t.Errorf("%+v", damaged)
 	}
-	if empty := table(t, nil, 10); empty.Best() != nil || empty.Effects() != nil || empty.Losses("a=1") != nil || empty.Look(nil, "", nil).String() != "" {
+	if empty := table(t, nil, 10); empty.Best() != nil || empty.Effects() != nil || empty.Losses(insight.Reference{Defaults: "a=1"}) != nil || empty.Look(nil, insight.Reference{}, nil).String() != "" {
 		t.Errorf("%+v", empty)
 	}
 }
@@ -393,7 +394,7 @@ func TestLook(t *testing.T) {
 		space *space.Space
 		learn insight.Learner
 	}{{s, truth}, {nil, nil}} {
-		in, err := insight.Look(history(entries), c.space, entries[0].Key, c.learn)
+		in, err := insight.Look(history(entries), c.space, insight.Reference{Defaults: entries[0].Key}, c.learn)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -434,7 +435,7 @@ func TestPortions(t *testing.T) {
 		for i := range 96 {
 			entries = append(entries, space.Entry{Number: i, Key: key(i), Outcome: space.Outcome{Status: space.OK, Cost: math.Exp(cost(i))}})
 		}
-		in, err := insight.Look(history(entries), nil, "", nil)
+		in, err := insight.Look(history(entries), nil, insight.Reference{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -466,5 +467,136 @@ func TestPortions(t *testing.T) {
 		if n := len(regexp.MustCompile(`\b`+name+` \d+ %`).FindAllString(text, -1)); n != 1 {
 			t.Errorf("%s has %d parts of its own: %s", name, n, text)
 		}
+	}
+}
+
+// The baseline counts among what has the defaults, and the best is what was exported: the search need not ask for either.
+func TestLossesBesideTheBaseline(t *testing.T) {
+	const baseline = "tag=plain n=1"
+	var entries []space.Entry
+	for i, o := range []struct {
+		key  string
+		cost float64
+	}{{"tag=fancy n=1", 15}, {"tag=plain n=4", 45}, {"tag=fancy n=2", 25}} {
+		entries = append(entries, space.Entry{Number: i, Key: o.key, Outcome: space.Outcome{Status: space.OK, Cost: o.cost}})
+	}
+	in := table(t, entries, 100)
+	for _, c := range []struct {
+		from insight.Reference
+		want string
+	}{
+		{insight.Reference{Defaults: baseline}, "[{tag plain 1 45 2 true fancy}]"},
+		{insight.Reference{Defaults: baseline, Cost: 30, Measured: true}, "[{tag plain 2 30 1 true fancy}]"},
+		// What is no better than the baseline is no gain, and the baseline has all defaults.
+		{insight.Reference{Defaults: baseline, Cost: 15, Measured: true}, "[]"},
+		{insight.Reference{Defaults: baseline, Cost: 60, Measured: true, Exported: baseline}, "[]"},
+		// The final measurement chose another point than the least of the search.
+		{insight.Reference{Defaults: baseline, Cost: 30, Measured: true, Exported: "tag=fancy n=2"}, "[{tag plain 2 30 1 true fancy} {n 1 2 15 0 true 2}]"},
+		// Only the baseline has the value.
+		{insight.Reference{Defaults: "tag=naive n=1", Cost: 60, Measured: true}, "[{tag naive 1 60 3 true fancy}]"},
+	} {
+		if got := fmt.Sprint(in.Losses(c.from)); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.from, got, c.want)
+		}
+	}
+	// An outcome of the baseline counts once.
+	entries = append(entries, space.Entry{Number: 3, Key: baseline, Outcome: space.Outcome{Status: space.OK, Cost: 30}})
+	if got := table(t, entries, 100).Losses(insight.Reference{Defaults: baseline, Cost: 30, Measured: true}); got[0].Count != 2 {
+		t.Errorf("%+v, want a count of 2", got)
+	}
+	from := insight.Exported(&results.Schedule{Key: "tag=fancy n=1", Baseline: results.Baseline{Key: baseline, Cost: 29}, Search: &results.Seen{Cost: 15, Baseline: 30}})
+	if want := (insight.Reference{Defaults: baseline, Cost: 30, Measured: true, Exported: "tag=fancy n=1"}); from != want {
+		t.Errorf("%+v, want %+v", from, want)
+	}
+}
+
+// mattering are the shares that a line says, by its words.
+var mattering = regexp.MustCompile(`(\d+) %`)
+
+// What a line says of parameters that constraints tie to each other counts each part of the variance once: it adds up to 100 % at most, in a space
+// whose points are all asked for, and in one that is summed through its diagram.
+func TestOverlap(t *testing.T) {
+	vector := []space.Parameter{
+		space.Enum("isa", "sse", "avx2", "avx512"), space.Enum("vec", "16", "32", "64"), space.Range("mr", 0, 7), space.Range("nr", 0, 7),
+	}
+	// A vector is as long as the instructions have it, but for one odd combination.
+	tied := []string{"isa != 'sse' || vec == '16'", "isa != 'avx512' || vec == '64'", "isa != 'avx2' || vec != '64'"}
+	large := append(slices.Clone(vector), space.Range("x", 0, 63), space.Range("y", 0, 63))
+	for name, s := range map[string]*space.Space{"small": newSpace(t, vector, tied...), "large": newSpace(t, large, tied...)} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		var entries []space.Entry
+		for len(entries) < 60 {
+			p, err := s.Sample(rng)
+			if err != nil {
+				t.Fatal(err)
+			}
+			isa := map[string]float64{"sse": 0, "avx2": 1, "avx512": 2}[p.Str("isa")]
+			cost := math.Exp(-2*isa + 0.2*float64(p.Int("mr")))
+			entries = append(entries, space.Entry{Number: len(entries), Key: p.Key(), Outcome: space.Outcome{Status: space.OK, Cost: cost}})
+		}
+		in, err := insight.Look(history(entries), s, insight.Reference{}, learn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shares := named(*in.Learned)
+		if !in.Learned.Overlap || shares["isa"]+shares["vec"] < 1.2 {
+			t.Errorf("%s: isa and vec do not overlap: %+v", name, in.Learned)
+		}
+		sum, text := 0, in.String()
+		for _, of := range mattering.FindAllStringSubmatch(text, -1) {
+			n, _ := strconv.Atoi(of[1])
+			sum += n
+		}
+		if sum < 80 || sum > 100 || !strings.Contains(text, "isa") || !strings.Contains(text, "mr") {
+			t.Errorf("%s: %s adds up to %d %%", name, text, sum)
+		}
+	}
+}
+
+// nothing is the word on costs that depend on no parameter.
+const nothing = "nothing stood out: the parameters explain "
+
+// Of costs that depend on nothing no parameter is named, in at least 99 of 100 runs, and what was measured gets no word either. Where a parameter
+// decides, it is named, and its share is one of the differences in cost: with as much noise, half.
+func TestNothingStoodOut(t *testing.T) {
+	s := newSpace(t, []space.Parameter{space.Range("a", 1, 8), space.Range("b", 1, 8), space.Enum("c", "x", "y", "z"), space.Bool("d"), space.Range("e", 1, 8)})
+	rng := rand.New(rand.NewPCG(9, 10))
+	look := func(n int, cost func(p space.Point) float64) *insight.Insight {
+		t.Helper()
+		var entries []space.Entry
+		for len(entries) < n {
+			p, err := s.Sample(rng)
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries = append(entries, space.Entry{Number: len(entries), Key: p.Key(), Outcome: space.Outcome{Status: space.OK, Cost: math.Exp(cost(p))}})
+		}
+		in, err := insight.Look(history(entries), s, insight.Reference{}, learn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in
+	}
+	const runs = 120
+	claims := 0
+	for i := range runs {
+		in := look([]int{16, 30, 60}[i%3], func(space.Point) float64 { return rng.NormFloat64() })
+		if in.Explained == nil || in.Explained.Nothing() != strings.HasPrefix(in.String(), nothing) || in.Explained.Nothing() != (in.Learned == nil) {
+			t.Fatalf("%+v: %s", in.Explained, in)
+		}
+		if !in.Explained.Nothing() {
+			claims++
+		}
+	}
+	if claims > runs/100 {
+		t.Errorf("parameters of noise are named in %d of %d runs", claims, runs)
+	}
+	// The steps of a have the variance 21/4.
+	in := look(200, func(p space.Point) float64 { return float64(p.Int("a")) + math.Sqrt(21./4)*rng.NormFloat64() })
+	if share := named(*in.Learned)["a"]; math.Abs(share-0.5) > 0.12 || !strings.HasPrefix(in.String(), "a ") {
+		t.Errorf("with as much noise a has the share %v: %s", share, in)
+	}
+	if in = look(60, func(p space.Point) float64 { return float64(p.Int("a")) }); named(*in.Learned)["a"] < 0.95 || in.Explained.Share > 1 {
+		t.Errorf("without noise: %+v, %s", in.Explained, in)
 	}
 }

@@ -1,7 +1,9 @@
 package insight
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 
 	"tune/space"
 )
@@ -16,28 +18,66 @@ const (
 	mostPredicted = 1 << 14
 	// drawn is how many points of a larger space it is asked about.
 	drawn = 1 << 13
+	// drawnForParts is how many are drawn where shares that came through the diagram overlap. Its parts are off by up to 0.02.
+	drawnForParts = 1 << 11
 )
 
 // Learned returns the shares of what a model expects of all points. The decision diagram of the space lists its points: a model is asked
 // about each, where there are up to mostPredicted. In a larger space a Separable model is summed over the paths of the diagram.
 // Where that is too much work, and for other models, the shares come from points that the diagram draws, each equally likely. log
 // says that the model predicts logarithms of costs.
-func Learned(s *space.Space, m Model, log bool) (out Shares) {
-	defer func() { out.Log = log }()
+func Learned(s *space.Space, m Model, log bool) Shares { return expect(s, m, log).Shares }
+
+// expectation is what a model expects of the points of a space.
+type expectation struct {
+	Shares
+	points []space.Point // that it was asked about; nil where it was not asked
+	y      []float64     // what it expects of each
+}
+
+func expect(s *space.Space, m Model, log bool) (e expectation) {
+	defer func() { e.Log = log }()
 	if n, ok := s.Len(); ok && n <= mostPredicted {
-		var points []space.Point
 		for i := range n {
-			points = append(points, s.At(i))
+			e.points = append(e.points, s.At(i))
 		}
-		return analyse(columnsOf(s, points), predicted(m, points), true)
+		e.y = predicted(m, e.points)
+		e.Shares = analyse(columnsOf(s, e.points), e.y, true)
+		return e
 	}
 	if separable, ok := m.(Separable); ok {
-		if out, ok = throughDiagram(s, separable); ok {
-			return out
+		if e.Shares, ok = throughDiagram(s, separable); ok {
+			return e
 		}
 	}
-	points := draw(s, drawn)
-	return analyse(columnsOf(s, points), predicted(m, points), false)
+	e.points = draw(s, drawn)
+	e.y = predicted(m, e.points)
+	e.Shares = analyse(columnsOf(s, e.points), e.y, false)
+	return e
+}
+
+// portions are the shares that are worth a word, the largest first, of a variance of which that of the model is a part. Those that overlap are taken apart,
+// so that each part of the variance counts once.
+func (e *expectation) portions(s *space.Space, m Model, part float64) (out []portion) {
+	if e.Overlap {
+		whole := e.All && e.points != nil && !s.Listed() // see Table.whole
+		if e.points == nil {
+			e.points = draw(s, drawnForParts)
+			e.y = predicted(m, e.points)
+		}
+		out = explained(columnsOf(s, e.points), e.y, e.Pairs, whole)
+	} else {
+		for _, s := range slices.Concat(e.Single, e.Pairs) {
+			out = append(out, portion{Share: s})
+		}
+		slices.SortStableFunc(out, func(a, b portion) int { return cmp.Compare(b.Share.Share, a.Share.Share) })
+	}
+	for i := range out {
+		if out[i].Share.Share *= part; out[i].Share.Share < leastMattering {
+			return out[:i]
+		}
+	}
+	return out
 }
 
 // draw draws points of a space.

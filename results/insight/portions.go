@@ -32,9 +32,9 @@ const nearly = 0.9
 // explained takes the variance of outcomes apart, by forward selection: the parameter that explains most, the one that explains most of
 // what is left, and so on, and then pairs, of those given. A parameter that comes again has its parts in one.
 // Parameters that vary together each have the whole of their shares; their parts add up to 1 at most. Parts that are not worth a word are
-// left out. The largest comes first.
-func explained(columns []column, y []float64, pairs []Share) (out []portion) {
-	s, total := centred(y, false)
+// left out. The largest comes first. whole says that nothing is left to chance.
+func explained(columns []column, y []float64, pairs []Share, whole bool) (out []portion) {
+	s, total := centred(y, whole)
 	if !(total > 0) {
 		return nil
 	}

@@ -41,7 +41,12 @@ type Shares struct {
 	// Log says that the logarithms of the costs are analysed, so that twice the cost counts the same anywhere. That is so where all
 	// costs are above 0.
 	Log bool `json:"log,omitempty"`
+	// Overlap says that the shares add up to more than 1, because parameters depend on each other: a part of the variance counts in several.
+	Overlap bool `json:"overlap,omitempty"`
 }
+
+// mostSum is what shares may add up to before they overlap; a word on them has whole hundredths.
+const mostSum = 1.005
 
 // mostBins is into how many groups the values of a parameter are put at most.
 const mostBins = 64
@@ -132,7 +137,7 @@ func analyse(columns []column, y []float64, covers bool) Shares {
 			}
 		}
 	})
-	out.order()
+	out.finish()
 	return out
 }
 
@@ -210,12 +215,26 @@ func (s *sample) between(groups []group, squares float64) float64 {
 	return max(found-float64(used-1)*within/float64(left), 0)
 }
 
-// order puts the largest shares first.
-func (s *Shares) order() {
+// finish puts the largest shares first, and finds whether they overlap.
+func (s *Shares) finish() {
+	sum := 0.0
 	for _, list := range [][]Share{s.Single, s.Pairs} {
 		slices.SortStableFunc(list, func(a, b Share) int {
 			return cmp.Or(cmp.Compare(b.Share, a.Share), slices.Compare(a.Parameters, b.Parameters))
 		})
+		for _, one := range list {
+			sum += one.Share
+		}
+	}
+	s.Overlap = sum > mostSum
+}
+
+// scale makes shares of the variance of a model shares of a variance of which that is a part.
+func (s *Shares) scale(part float64) {
+	for _, list := range [][]Share{s.Single, s.Pairs} {
+		for i := range list {
+			list[i].Share *= part
+		}
 	}
 }
 

@@ -174,6 +174,94 @@ func TestLearnNothing(t *testing.T) {
 	}
 }
 
+// byCounting is functional analysis of variance by its definition: the mean cost at each combination of values, less the mean of all and the
+// effects of fewer parameters.
+func byCounting(points []space.Point, y []float64) map[string]float64 {
+	names := points[0].Space().Parameters()
+	mean, total := 0.0, 0.0
+	for _, v := range y {
+		mean += v / float64(len(y))
+	}
+	for _, v := range y {
+		total += (v - mean) * (v - mean)
+	}
+	// The mean over the points that agree with a point in some parameters, less that of all.
+	effect := func(p space.Point, in ...int) float64 {
+		sum, n := 0.0, 0.0
+		for i, q := range points {
+			if !slices.ContainsFunc(in, func(k int) bool { return q.Ordinal(k) != p.Ordinal(k) }) {
+				sum, n = sum+y[i], n+1
+			}
+		}
+		return sum/n - mean
+	}
+	out := map[string]float64{}
+	for k, a := range names {
+		for _, p := range points {
+			out[a.Name] += effect(p, k) * effect(p, k) / total
+		}
+		for j, b := range names[:k] {
+			for _, p := range points {
+				d := effect(p, j, k) - effect(p, j) - effect(p, k)
+				out[pair(a.Name, b.Name)] += d * d / total
+			}
+		}
+	}
+	return out
+}
+
+// Where all combinations were measured nothing is left to chance: the shares of the outcomes are those by counting, also those of noise.
+func TestMeasuredGrid(t *testing.T) {
+	params := []space.Parameter{space.Range("a", 0, 5), space.Range("b", 0, 4), space.Enum("c", "x", "y")}
+	grid := newSpace(t, params)
+	rows := [][]int{}
+	for p := range grid.All() {
+		rows = append(rows, p.Ordinals())
+	}
+	listed, err := space.FromRows("rows", params, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	var points []space.Point
+	var y []float64
+	var entries []space.Entry
+	for p := range grid.All() {
+		v := math.Log(float64(1+p.Int("a")+p.Int("b")*p.Int("b"))) + 0.4*rng.NormFloat64()
+		points, y = append(points, p), append(y, v)
+		entries = append(entries, space.Entry{Number: len(entries), Key: p.Key(), Outcome: space.Outcome{Status: space.OK, Cost: math.Exp(v)}})
+	}
+	want := byCounting(points, y)
+	for _, s := range []*space.Space{grid, listed, nil} {
+		got := table(t, entries, 0).Look(s, insight.Reference{}, nil).Measured
+		if got.All != (s != nil) {
+			t.Errorf("with the space %v: %+v", s, got)
+		}
+		compare(t, "all", got, want, 1e-9)
+	}
+	// A point is missing: chance is taken away again, and a small share with it.
+	if got := named(table(t, entries[1:], 0).Look(grid, insight.Reference{}, nil).Measured); got["b × c"] > want["b × c"]/2 {
+		t.Errorf("without a point the share of a pair is %v, with it %v", got["b × c"], want["b × c"])
+	}
+}
+
+// So it is where a constraint forbids combinations, as far as means at pairs of values are: all points of the space were measured.
+func TestMeasuredSpace(t *testing.T) {
+	s := newSpace(t, []space.Parameter{space.Range("a", 0, 7), space.Range("b", 0, 7), space.Bool("c")}, "a <= b")
+	rng := rand.New(rand.NewPCG(7, 8))
+	var points []space.Point
+	var costs []float64
+	var entries []space.Entry
+	for p := range s.All() {
+		points, costs = append(points, p), append(costs, math.Exp(rng.NormFloat64()))
+		entries = append(entries, space.Entry{Number: len(entries), Key: p.Key(), Outcome: space.Outcome{Status: space.OK, Cost: costs[len(costs)-1]}})
+	}
+	got := table(t, entries, 0).Look(s, insight.Reference{}, nil).Measured
+	if want := insight.True(s, points, costs); !got.All || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 func ExampleShare() {
 	fmt.Println(insight.Share{Parameters: []string{"mr", "nr"}, Share: 0.223})
 	// Output: mr × nr 22 %

@@ -317,6 +317,6 @@ func (v *variances) shares(s *space.Space) (out Shares) {
 			}
 		}
 	}
-	out.order()
+	out.finish()
 	return out
 }

@@ -293,6 +293,14 @@ func importance(learned, measured *insight.Shares, room portion) Plot {
 	if len(names) < all {
 		p.note("Of %d shares, the greatest %d are drawn.", all, len(names))
 	}
+	for _, side := range []struct {
+		of     string
+		shares *insight.Shares
+	}{{"model", learned}, {"outcomes", measured}} {
+		if side.shares != nil && side.shares.Overlap {
+			p.note("The shares of the %s overlap: they add up to more than 100 %%, because parameters depend on each other.", side.of)
+		}
+	}
 	return p
 }
 

@@ -583,3 +583,26 @@ func BenchmarkReport(b *testing.B) {
 		page(b, report.Open(dir, report.Options{}))
 	}
 }
+
+// TestNothingMattered: a page of costs that chance explains as well says so in a sentence, and one whose shares overlap says that too.
+func TestNothingMattered(t *testing.T) {
+	t.Chdir(t.TempDir())
+	create(t, "blur-1", settings(), outcomes(144))
+	r := report.Open("blur-1", report.Options{})
+	r.Insight.Explained = &insight.Explained{Share: 0.02, Chance: 0.28}
+	const nothing = "nothing stood out: the parameters explain 2 % of the differences in cost, and chance alone up to 28 %"
+	for _, text := range []string{page(t, r), markdown(t, r)} {
+		if !strings.Contains(text, nothing) {
+			t.Errorf("there is no %q in\n%s", nothing, text)
+		}
+	}
+	const overlap = "The shares of the model overlap: they add up to more than 100 %"
+	r.Insight.Explained.Share = 0.9
+	r.Insight.Learned = &insight.Shares{Single: []insight.Share{{Parameters: []string{"tile"}, Share: 0.7}, {Parameters: []string{"unroll"}, Share: 0.6}}, Points: 144, All: true}
+	if text := page(t, r); strings.Contains(text, overlap) || strings.Contains(text, "nothing stood out") {
+		t.Error("the page says of shares that they overlap, or that nothing stood out")
+	}
+	if r.Insight.Learned.Overlap = true; !strings.Contains(page(t, r), overlap) {
+		t.Errorf("the page has no %q", overlap)
+	}
+}

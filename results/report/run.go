@@ -188,7 +188,11 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 	var failures []insight.Failure
 	var err error
 	sought := guard.Aside(func() { failures, err = r.Table.Failures(h) })
-	r.Insight = r.Table.Look(s, r.Settings.Baseline.Key, o.Learn)
+	from := insight.Reference{Defaults: r.Settings.Baseline.Key}
+	if r.Schedule != nil {
+		from = insight.Exported(r.Schedule)
+	}
+	r.Insight = r.Table.Look(s, from, o.Learn)
 	sought()
 	if r.Insight.Failures = failures; err != nil && len(r.Problems) == 0 {
 		r.problem("causes of failures are not known: %v", err)

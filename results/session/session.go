@@ -389,11 +389,11 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 	}
 	// The export comes first, because the budget has time for it. What look takes comes on top.
 	err = s.export(ctx, o, report, journal.Digest, end)
-	return report, errors.Join(err, s.look(report, journal, end))
+	return report, errors.Join(err, s.look(report, found, journal, end))
 }
 
 // look finds out what the search says about the parameters.
-func (s *Session) look(report *Report, journal *notebook, end results.End) error {
+func (s *Session) look(report *Report, baseline kernels.Baseline, journal *notebook, end results.End) error {
 	outcomes, err := journal.Outcomes(end)
 	if err == nil {
 		learn := func(in *space.Space, right []space.Observation, log bool) (insight.Model, bool) {
@@ -405,7 +405,11 @@ func (s *Session) look(report *Report, journal *notebook, end results.End) error
 				return err
 			}
 		}
-		report.Insight, err = table.LookIn(outcomes, s.kernel.Problem.Space(), s.settings.Baseline.Key, learn)
+		from := insight.Reference{Defaults: s.settings.Baseline.Key, Cost: baseline.Outcome.Cost, Measured: baseline.Outcome.Counts()}
+		if report.Schedule != nil {
+			from.Exported = report.Schedule.Key
+		}
+		report.Insight, err = table.LookIn(outcomes, s.kernel.Problem.Space(), from, learn)
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"tune/internal/linear"
 	"tune/space"
 )
 
@@ -17,6 +18,8 @@ type Model struct {
 	alpha   []float64 // weight of each observed point
 	mean    float64
 	scale   float64
+	// explained is what Explained returns.
+	explained float64
 }
 
 // LeastLearned is the least number of right outcomes that a model is learned from.
@@ -65,7 +68,36 @@ func Learn(s *space.Space, seed uint64, seen []space.Observation, log bool) (m *
 		m.process.observe(m.process.scaled(v))
 	}
 	m.alpha = m.process.solve(m.process.whiten(y))
+	m.explained = m.process.explained(y, m.alpha)
 	return m, true
+}
+
+// Explained is the part of the variance of the learned values that the model explains of each without having seen it, and of how many
+// values that is. It is 0 for a model that only knows their mean, and below 0 for one that is worse. The hyper-parameters, which are found once from
+// all values, make it a little too large.
+func (m *Model) Explained() (share float64, values int) { return m.explained, len(m.alpha) }
+
+// explained leaves one value after the other out. What the others predict of it is off by its weight over the diagonal element of the
+// inverse of their covariances (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, equation 5.12).
+func (g *process) explained(y, alpha []float64) float64 {
+	n := len(y)
+	diagonal := make([]float64, n)
+	each(n, func(j int) {
+		// Column j of the inverse of the factor, from its diagonal on. The squares of its rows add up to the diagonal of the inverse.
+		column := make([]float64, n-j)
+		column[0] = 1 / g.chol[j][j]
+		for i := j + 1; i < n; i++ {
+			column[i-j] = -linear.Dot(g.chol[i][j:i], column[:i-j]) / g.chol[i][i]
+		}
+		diagonal[j] = linear.Dot(column, column)
+	})
+	errors, total := 0.0, 0.0
+	for i, v := range y {
+		e := alpha[i] / diagonal[i]
+		errors += e * e
+		total += v * v
+	}
+	return 1 - errors/total
 }
 
 // half returns n observations: the better half of them the best, the others a sample of the rest; or all.
