@@ -96,9 +96,9 @@ func (t *Table) Look(s *space.Space, from Reference, learn Learner) *Insight {
 		}
 	}
 	measured()
-	if in.Learned == nil && in.Explained == nil && len(y) >= leastMeasured {
+	if in.Learned == nil && len(y) >= leastMeasured {
 		whole, _ := t.whole(s)
-		in.portions = explained(columns, y, in.Measured.Pairs, whole)
+		in.portions = explained(columns, y, in.Measured.Pairs, whole, !whole)
 	}
 	return in
 }
@@ -237,10 +237,10 @@ func (in *Insight) matter() (words []string) {
 // known.
 func (in *Insight) String() string {
 	var parts []string
-	if in.Explained != nil && in.Explained.Nothing() {
-		parts = append(parts, in.Explained.String())
-	} else if shares := in.matter(); len(shares) > 0 {
+	if shares := in.matter(); len(shares) > 0 {
 		parts = append(parts, strings.Join(shares, ", "))
+	} else if in.Explained != nil && in.Explained.Nothing() {
+		parts = append(parts, in.Explained.String())
 	}
 	for _, f := range in.Failures {
 		if len(f.Causes) > 0 {

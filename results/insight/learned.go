@@ -65,7 +65,7 @@ func (e *expectation) portions(s *space.Space, m Model, part float64) (out []por
 			e.points = draw(s, drawnForParts)
 			e.y = predicted(m, e.points)
 		}
-		out = explained(columnsOf(s, e.points), e.y, e.Pairs, whole)
+		out = explained(columnsOf(s, e.points), e.y, e.Pairs, whole, false)
 	} else {
 		for _, s := range slices.Concat(e.Single, e.Pairs) {
 			out = append(out, portion{Share: s})

@@ -32,8 +32,9 @@ const nearly = 0.9
 // explained takes the variance of outcomes apart, by forward selection: the parameter that explains most, the one that explains most of
 // what is left, and so on, and then pairs, of those given. A parameter that comes again has its parts in one.
 // Parameters that vary together each have the whole of their shares; their parts add up to 1 at most. Parts that are not worth a word are
-// left out. The largest comes first. whole says that nothing is left to chance.
-func explained(columns []column, y []float64, pairs []Share, whole bool) (out []portion) {
+// left out. The largest comes first. whole says that nothing is left to chance. noisy says that costs may depend on other things too:
+// then a part that chance might give is left out.
+func explained(columns []column, y []float64, pairs []Share, whole, noisy bool) (out []portion) {
 	s, total := centred(y, whole)
 	if !(total > 0) {
 		return nil
@@ -42,7 +43,11 @@ func explained(columns []column, y []float64, pairs []Share, whole bool) (out []
 	for {
 		best := -1
 		for k, c := range columns {
-			if alone[k] = s.alone(c) / total; best < 0 || alone[k] > alone[best] {
+			alone[k] = s.alone(c) / total
+			if noisy && alone[k] >= leastMattering && !s.stands(c, len(columns)) {
+				alone[k] = 0
+			}
+			if best < 0 || alone[k] > alone[best] {
 				best = k
 			}
 		}
@@ -70,7 +75,7 @@ func explained(columns []column, y []float64, pairs []Share, whole bool) (out []
 			break // the largest come first
 		}
 		a, b := columnNamed(columns, pair.Parameters[0]), columnNamed(columns, pair.Parameters[1])
-		if share := s.together(a, b) / total; share >= leastMattering {
+		if share := s.together(a, b) / total; share >= leastMattering && (!noisy || s.standTogether(a, b, len(pairs))) {
 			out = append(out, portion{Share: Share{pair.Parameters, share}})
 			s.remove(a.with(b))
 		}
