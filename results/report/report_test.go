@@ -589,7 +589,7 @@ func TestNothingMattered(t *testing.T) {
 	t.Chdir(t.TempDir())
 	create(t, "blur-1", settings(), outcomes(144))
 	r := report.Open("blur-1", report.Options{})
-	r.Insight.Explained = &insight.Explained{Share: 0.02, Chance: 0.28}
+	r.Insight = &insight.Insight{Explained: &insight.Explained{Share: 0.02, Chance: 0.28}}
 	const nothing = "nothing stood out: the parameters explain 2 % of the differences in cost, and chance alone up to 28 %"
 	for _, text := range []string{page(t, r), markdown(t, r)} {
 		if !strings.Contains(text, nothing) {
