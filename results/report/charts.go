@@ -24,7 +24,7 @@ const (
 )
 
 // trace draws all outcomes over their number or over time: the right ones at their costs, the best so far as a line, the others below the
-// axis by their status. Marks that would be on top of each other are drawn once.
+// axis by their status. Those of reduced fidelity are paler. Marks that would be on top of each other are drawn once.
 func (r *Run) trace(overTime bool, room portion) Plot {
 	if len(r.Table.Rows) == 0 {
 		return Plot{}
@@ -61,6 +61,8 @@ func (r *Run) trace(overTime bool, room portion) Plot {
 			return fmt.Sprintf("fail s%d", row.Status), x.at(of(row)), floor + laneHeight*(float64(lane)+0.5), true
 		case row.Counts():
 			return "pt", x.at(of(row)), y.at(shown(row.Cost)), true
+		case len(costs) > 0: // of reduced fidelity: what is beyond the axis is at its end
+			return "low", x.at(of(row)), y.at(min(max(shown(row.Cost), y.low), y.high)), true
 		}
 		return "", 0, 0, false
 	}
@@ -68,8 +70,11 @@ func (r *Run) trace(overTime bool, room portion) Plot {
 	for _, row := range marks {
 		class, px, py, _ := place(row)
 		title := fmt.Sprintf("#%d %s", row.Number, row.Status)
-		if row.Counts() {
+		switch {
+		case row.Counts():
 			title = fmt.Sprintf("#%d %s", row.Number, r.Unit.Words(row.Cost))
+		case class == "low":
+			title = fmt.Sprintf("#%d %s, of reduced fidelity", row.Number, r.Unit.Words(row.Cost))
 		}
 		d.dot(class, px, py, 1.8, title)
 	}

@@ -217,7 +217,8 @@ func TestTopLeft(t *testing.T) {
 	}
 }
 
-// TestReducedFidelity: that outcomes of reduced fidelity are not drawn is a note, and nothing that is wrong.
+// TestReducedFidelity: outcomes of reduced fidelity have pale marks over evaluations and over time. That they count nowhere else is a note, and
+// nothing that is wrong.
 func TestReducedFidelity(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	entries := outcomes(144)
@@ -226,13 +227,16 @@ func TestReducedFidelity(t *testing.T) {
 	}
 	create(t, dir, settings(), entries)
 	r := report.Open(dir, report.Options{})
-	const want = "10 outcomes are of reduced fidelity and not drawn: their costs do not compare with the others"
+	const want = "10 outcomes are of reduced fidelity, with a pale mark in the charts of costs over evaluations and over time, and nowhere else: their costs do not compare with the others"
 	if len(r.Problems) != 0 || len(r.Notes) != 2 || r.Notes[1] != want { // the first one is that nothing is exported
 		t.Errorf("the problems are %q, the notes %q", r.Problems, r.Notes)
 	}
 	html := page(t, r)
 	if !strings.Contains(html, `<p class="note">`+want) || !strings.Contains(markdown(t, r), "> "+want) {
 		t.Error("the page or the summary does not say so")
+	}
+	if n := strings.Count(html, `<circle class="low"`); n != 2*10 {
+		t.Errorf("%d marks are pale", n)
 	}
 	if got := fmt.Sprint(rows(t, html, "Outcomes by status")); got != "[[ok 86] [wrong answer 48] [ok, of reduced fidelity 10]]" {
 		t.Errorf("the outcomes by status are %s", got)

@@ -207,7 +207,7 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 		}
 	}
 	if reduced > 0 {
-		r.note("%s of reduced fidelity and not drawn: their costs do not compare with the others", counting(reduced, "outcome")+map[bool]string{true: " is", false: " are"}[reduced == 1])
+		r.note("%s of reduced fidelity, with a pale mark in the charts of costs over evaluations and over time, and nowhere else: their costs do not compare with the others", counting(reduced, "outcome")+map[bool]string{true: " is", false: " are"}[reduced == 1])
 	}
 	switch {
 	case r.Table.Seen == 0 && len(r.Damage) > 0:
