@@ -202,7 +202,9 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		if err != nil {
 			return nil, fmt.Errorf("preset %s: %w", l.name, err)
 		}
-		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p, Start: i > 0 && i == len(list)-1})
+		// Matrix tiles are far ahead of the others. Which of the others is faster depends on the processor: some take two cycles for a dot product.
+		last := len(list) - 1
+		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p, Start: i > 0 && (i == last || list[last].name != unitTile)})
 	}
 	return out, nil
 }
