@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -287,7 +288,8 @@ func TestABadCandidateCostsItselfAlone(t *testing.T) {
 			} else if c.reason != "" && (r == nil || r.Status != space.Crashed || !strings.Contains(r.Reason, c.reason)) {
 				t.Errorf("got %v, want crashed: %s", err, c.reason)
 			}
-			harmless := slices.Contains([]string{"arch_prctl that asks", "signal handler", "signal mask", "rounding and denormals", "locked memory", "its buffers unmapped", "its buffers protected"}, c.name)
+			harmless := slices.Contains([]string{"arch_prctl that asks", "signal handler", "signal mask", "rounding and denormals", "locked memory", "its buffers unmapped", "its buffers protected"}, c.name) ||
+				c.name == "pinned worker threads" && runtime.NumCPU() == 1 // they have that core already
 			for range 2 {
 				if got := look(t); !bytes.Equal(got, want) {
 					t.Errorf("the one that follows finds its process changed:\n%v\nwant\n%v", words(got), words(want))
