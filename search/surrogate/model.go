@@ -1,6 +1,7 @@
 package surrogate
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -72,8 +73,8 @@ func Learn(s *space.Space, seed uint64, seen []space.Observation, log bool) (m *
 	return m, true
 }
 
-// Explained is the part of the variance of the learned values that the model explains of each without having seen it, and of how many
-// values that is. It is 0 for a model that only knows their mean, and below 0 for one that is worse. The hyper-parameters, which are found once from
+// Explained is the part of the variance of the learned values that the model explains of each without having seen it, but for a few that are
+// far from all others, and how many were learned. It is 0 for a model that only knows their mean, and below 0 for one that is worse. The hyper-parameters, which are found once from
 // all values, make it a little too large.
 func (m *Model) Explained() (share float64, values int) { return m.explained, len(m.alpha) }
 
@@ -91,13 +92,43 @@ func (g *process) explained(y, alpha []float64) float64 {
 		}
 		diagonal[j] = linear.Dot(column, column)
 	})
-	errors, total := 0.0, 0.0
-	for i, v := range y {
-		e := alpha[i] / diagonal[i]
+	kept := withoutStray(y)
+	errors, total, mean := 0.0, 0.0, 0.0
+	for _, i := range kept {
+		mean += y[i] / float64(len(kept))
+	}
+	for _, i := range kept {
+		e, v := alpha[i]/diagonal[i], y[i]-mean
 		errors += e * e
 		total += v * v
 	}
 	return 1 - errors/total
+}
+
+const (
+	// strayDistance is how many times the usual distance from the median a value is a stray one: for normal values 5.4 standard deviations.
+	strayDistance = 8
+	// strayPart is 1 over the part of the values that may be.
+	strayPart = 20
+)
+
+// withoutStray returns the places of the values but for stray ones, a twentieth of them at most: plain loops, or the first points of a search, may cost
+// many times what all others do. Nothing predicts the only point of its kind, and its distance would be most of the variance.
+func withoutStray(y []float64) []int {
+	sorted := slices.Sorted(slices.Values(y))
+	median := sorted[len(y)/2]
+	distance := func(i int) float64 { return math.Abs(y[i] - median) }
+	places := make([]int, len(y))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(distance(a), distance(b)) })
+	limit := strayDistance * distance(places[len(y)/2])
+	kept := len(y)
+	for most := len(y) - (len(y)+strayPart-1)/strayPart; limit > 0 && kept > most && distance(places[kept-1]) > limit; {
+		kept--
+	}
+	return places[:kept]
 }
 
 // half returns n observations: the better half of them the best, the others a sample of the rest; or all.
