@@ -1,27 +1,68 @@
 package insight
 
-import "gonum.org/v1/gonum/stat/distuv"
+import (
+	"cmp"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
 
 // mistaken is how often costs that depend on nothing may have a part that stands out, in all parameters together, and in all pairs. It is small,
 // because a model may be mistaken too.
 const mistaken = 0.001
 
+// mostTied is the largest part of the costs that may be the same for a test to say something.
+const mostTied = 0.9
+
 // stands reports whether the values of a parameter differ by more than chance gives, one of so many that are looked at. It is the F test of the
-// analysis of variance, at a level that all of them share (Bonferroni).
+// analysis of variance on the ranks of the costs (Conover and Iman, "Rank transformations as a bridge between parametric and nonparametric
+// statistics", 1981), at a level that all of them share (Bonferroni). Of the costs themselves, one that is far away would decide the test.
 func (s *sample) stands(c column, of int) bool {
-	squares := s.group(c)
-	found := squaresBetween(s.cells)
-	used, within, left := s.rest(squares)
-	return beyond(found, used-1, within-found, left, of)
+	r, ok := s.ranked()
+	if !ok {
+		return false
+	}
+	squares := r.group(c)
+	found := squaresBetween(r.cells)
+	used, about, left := r.rest(squares)
+	return beyond(found, used-1, about-found, left, of)
+}
+
+// ranked is the sample with ranks in place of costs, the same one for the same cost. ok is false where nearly all are the same.
+func (s *sample) ranked() (r sample, ok bool) {
+	order := make([]int, len(s.y))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(s.y[a], s.y[b]) })
+	r.y = make([]float64, len(s.y))
+	for from := 0; from < len(order); {
+		to := from
+		for to < len(order) && s.y[order[to]] == s.y[order[from]] {
+			to++
+		}
+		if float64(to-from) > mostTied*float64(len(order)) {
+			return r, false
+		}
+		for _, i := range order[from:to] {
+			r.y[i] = float64(from+to-len(order)) / 2 // the ranks have the mean 0
+		}
+		from = to
+	}
+	return r, true
 }
 
 // standTogether reports the same of what two parameters do together that neither does alone, one of so many pairs.
 func (s *sample) standTogether(a, b column, of int) bool {
-	squares := s.group(a.with(b))
-	first, second := margins(s.cells, a.bins, b.bins)
-	all := squaresBetween(s.cells)
-	used, within, left := s.rest(squares)
-	return beyond(all-squaresBetween(first)-squaresBetween(second), used-usedOf(first)-usedOf(second)+1, within-all, left, of)
+	r, ok := s.ranked()
+	if !ok {
+		return false
+	}
+	squares := r.group(a.with(b))
+	first, second := margins(r.cells, a.bins, b.bins)
+	all := squaresBetween(r.cells)
+	used, about, left := r.rest(squares)
+	return beyond(all-squaresBetween(first)-squaresBetween(second), used-usedOf(first)-usedOf(second)+1, about-all, left, of)
 }
 
 // rest returns how many of the groups have points, the squares of all of these about their mean, and how many points there are beyond one a group.

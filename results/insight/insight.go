@@ -48,6 +48,9 @@ func chanceOf(values int) float64 { return min(chanceScale/math.Sqrt(float64(val
 
 const chanceScale = 3.4
 
+// fewTold is what chance explains where outcomes are too few for a word: 18 or fewer.
+const fewTold = 0.8
+
 // crossed is a model that was tried on values that it had not seen; see surrogate.Model.
 type crossed interface {
 	Explained() (share float64, values int)
@@ -239,7 +242,7 @@ func (in *Insight) String() string {
 	var parts []string
 	if shares := in.matter(); len(shares) > 0 {
 		parts = append(parts, strings.Join(shares, ", "))
-	} else if in.Explained != nil && in.Explained.Nothing() {
+	} else if in.Explained != nil && in.Explained.Nothing() && in.Explained.Chance < fewTold {
 		parts = append(parts, in.Explained.String())
 	}
 	for _, f := range in.Failures {

@@ -577,6 +577,12 @@ func TestMeasuredWhereNothingIsLearned(t *testing.T) {
 			return float64((p.Int("b")+p.Int("c"))%2) + noise/8
 		}, "b × c 9"},
 		"noise": {func(_ space.Point, noise float64) float64 { return noise }, nothing},
+		"a few are slow": {func(_ space.Point, noise float64) float64 {
+			if noise > 2.2 {
+				return 5
+			}
+			return noise / 100
+		}, nothing},
 	} {
 		rng := rand.New(rand.NewPCG(3, 4))
 		var entries []space.Entry
@@ -622,7 +628,7 @@ func TestNothingStoodOut(t *testing.T) {
 	claims := 0
 	for i := range runs {
 		in := look([]int{16, 30, 60}[i%3], func(space.Point) float64 { return rng.NormFloat64() })
-		silent := strings.HasPrefix(in.String(), nothing)
+		silent := strings.HasPrefix(in.String(), nothing) || in.String() == "" // of the few outcomes
 		if in.Explained == nil || silent && !in.Explained.Nothing() || in.Explained.Nothing() != (in.Learned == nil) {
 			t.Fatalf("%+v: %s", in.Explained, in)
 		}

@@ -66,7 +66,15 @@ func (r *Run) trace(overTime bool, room portion) Plot {
 		}
 		return "", 0, 0, false
 	}
-	marks, placed := r.apart(place, room.marks())
+	pale := func(is bool) func(*insight.Row) (string, float64, float64, bool) {
+		return func(row *insight.Row) (class string, px, py float64, ok bool) {
+			class, px, py, ok = place(row)
+			return class, px, py, ok && (class == "low") == is
+		}
+	}
+	marks, placed := r.apart(pale(false), room.marks())
+	pales, palesPlaced := r.apart(pale(true), max(room.marks()/4, 1))
+	marks, placed = append(pales, marks...), placed+palesPlaced
 	for _, row := range marks {
 		class, px, py, _ := place(row)
 		title := fmt.Sprintf("#%d %s", row.Number, row.Status)
@@ -303,7 +311,7 @@ func importance(learned, measured *insight.Shares, room portion) Plot {
 		shares *insight.Shares
 	}{{"model", learned}, {"outcomes", measured}} {
 		if side.shares != nil && side.shares.Overlap {
-			p.note("The shares of the %s overlap: they add up to more than 100 %%, because parameters depend on each other.", side.of)
+			p.note("The shares of the %s overlap: they add up to more than 100 %%, because parameters depend on each other, or because the points are few.", side.of)
 		}
 	}
 	return p

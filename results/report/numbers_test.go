@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -284,5 +285,24 @@ func TestMany(t *testing.T) {
 	}
 	if sum != 4000 {
 		t.Errorf("the cells have %d outcomes, want all", sum)
+	}
+}
+
+// TestSearchesOfALibrary: the searches of a library export nothing, so that no schedule is missing.
+func TestSearchesOfALibrary(t *testing.T) {
+	tuning := filepath.Join(t.TempDir(), "tuning")
+	dir := filepath.Join(tuning, "sums", "runs", "rows4")
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	create(t, dir, settings(), outcomes(12))
+	if r := report.Open(dir, report.Options{}); len(r.Notes) == 0 {
+		t.Errorf("nothing says that a run without a library has no schedule")
+	}
+	if err := os.WriteFile(filepath.Join(tuning, "plan.json"), []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if r := report.Open(dir, report.Options{}); len(r.Notes) != 0 {
+		t.Errorf("the notes on a search of a library are %q", r.Notes)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,6 +137,13 @@ func (r *Run) find(o Options, h results.History, in func() (*space.Space, error)
 // unitOf is the unit that a file names.
 func unitOf(text string) space.Unit { return space.Unit(plain.Line(text)) }
 
+// ofLibrary reports whether a run is one of the searches of a library, which export nothing: they stand in DIR/tuning/TASK/runs.
+func ofLibrary(dir string) bool {
+	runs := filepath.Dir(filepath.Clean(dir))
+	_, err := os.Stat(filepath.Join(runs, "..", "..", "plan.json"))
+	return filepath.Base(runs) == "runs" && err == nil
+}
+
 // readSchedule reads the schedule of a run and what belongs to it. Where the settings are lost, it says what the run was about.
 func (r *Run) readSchedule(about results.Listing, lost bool) {
 	dir := about.Dir
@@ -147,7 +155,7 @@ func (r *Run) readSchedule(about results.Listing, lost bool) {
 		r.readSource(dir)
 	case !errors.Is(err, fs.ErrNotExist):
 		r.damage("the schedule cannot be read: %v", err)
-	case about.State == results.Finished && about.Summary.Best != nil:
+	case about.State == results.Finished && about.Summary.Best != nil && !ofLibrary(dir):
 		r.note("there is no %s, so that what is best is as the search saw it: nothing was exported, or the file is lost", results.ScheduleName)
 	}
 	if lost && r.Schedule != nil {
