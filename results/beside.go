@@ -74,3 +74,10 @@ func copyArtifact(from, name, path string) error {
 	})
 	return err
 }
+
+// IsOwn reports whether a file is one that a run keeps for itself: its settings, its journal and what goes with them. No export may replace it.
+func IsOwn(path string) bool {
+	folder, name := filepath.Split(path)
+	own := []string{SettingsName, JournalName, FinalName, summaryName, originName, lockName}
+	return slices.Contains(own, name) && exists(folder, SettingsName)
+}
