@@ -953,9 +953,6 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		if err := cmp.Or(absent(args[0]), mustBeRun(args[0])); err != nil {
 			return err
 		}
-		if results.IsOwn(*output) {
-			return usage(fmt.Errorf("--output: %s belongs to a run: choose another file", *output))
-		}
 		e := schedule.Exporter{ToolVersion: tune.Version(), Measure: *measure, Pick: *pick, Limit: most}
 		return a.export(c.Context(), e, args[0], exportTo{*format, *output, *prefix, *yes, *quiet})
 	}
@@ -970,6 +967,9 @@ type exportTo struct {
 
 // export writes the run in a directory.
 func (a *app) export(ctx context.Context, e schedule.Exporter, dir string, to exportTo) error {
+	if results.IsOwn(to.output) {
+		return usage(fmt.Errorf("--output: %s belongs to a run: choose another file", to.output))
+	}
 	found, err := a.catalog(to.yes).OfRun(dir, e.Measure)
 	if err != nil {
 		return err
