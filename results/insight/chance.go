@@ -14,22 +14,11 @@ const mistaken = 0.001
 // mostTied is the largest part of the costs that may be the same for a test to say something.
 const mostTied = 0.9
 
-// stands reports whether the values of a parameter differ by more than chance gives, one of so many that are looked at. It is the F test of the
-// analysis of variance on the ranks of the costs (Conover and Iman, "Rank transformations as a bridge between parametric and nonparametric
-// statistics", 1981), at a level that all of them share (Bonferroni). Of the costs themselves, one that is far away would decide the test.
-func (s *sample) stands(c column, of int) bool {
-	r, ok := s.ranked()
-	if !ok {
-		return false
-	}
-	squares := r.group(c)
-	found := squaresBetween(r.cells)
-	used, about, left := r.rest(squares)
-	return beyond(found, used-1, about-found, left, of)
-}
+// ranks is a sample with ranks in place of costs, the same one for the same cost. It has no points where nearly all costs are the same.
+type ranks struct{ sample }
 
-// ranked is the sample with ranks in place of costs, the same one for the same cost. ok is false where nearly all are the same.
-func (s *sample) ranked() (r sample, ok bool) {
+// ranked ranks the costs.
+func (s *sample) ranked() (r ranks) {
 	order := make([]int, len(s.y))
 	for i := range order {
 		order[i] = i
@@ -42,20 +31,32 @@ func (s *sample) ranked() (r sample, ok bool) {
 			to++
 		}
 		if float64(to-from) > mostTied*float64(len(order)) {
-			return r, false
+			return ranks{}
 		}
 		for _, i := range order[from:to] {
 			r.y[i] = float64(from+to-len(order)) / 2 // the ranks have the mean 0
 		}
 		from = to
 	}
-	return r, true
+	return r
+}
+
+// stands reports whether the values of a parameter differ by more than chance gives, one of so many that are looked at. It is the F test of the
+// analysis of variance on the ranks of the costs (Conover and Iman, "Rank transformations as a bridge between parametric and nonparametric
+// statistics", 1981), at a level that all of them share (Bonferroni). Of the costs themselves, one that is far away would decide the test.
+func (r *ranks) stands(c column, of int) bool {
+	if len(r.y) == 0 {
+		return false
+	}
+	squares := r.group(c)
+	found := squaresBetween(r.cells)
+	used, about, left := r.rest(squares)
+	return beyond(found, used-1, about-found, left, of)
 }
 
 // standTogether reports the same of what two parameters do together that neither does alone, one of so many pairs.
-func (s *sample) standTogether(a, b column, of int) bool {
-	r, ok := s.ranked()
-	if !ok {
+func (r *ranks) standTogether(a, b column, of int) bool {
+	if len(r.y) == 0 {
 		return false
 	}
 	squares := r.group(a.with(b))

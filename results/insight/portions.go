@@ -42,9 +42,13 @@ func explained(columns []column, y []float64, pairs []Share, whole, noisy bool) 
 	alone, at := make([]float64, len(columns)), map[string]int{} // at is the place of a parameter in out
 	for {
 		best := -1
+		var r ranks
+		if noisy {
+			r = s.ranked()
+		}
 		for k, c := range columns {
 			alone[k] = s.alone(c) / total
-			if noisy && alone[k] >= leastMattering && !s.stands(c, len(columns)) {
+			if noisy && alone[k] >= leastMattering && !r.stands(c, len(columns)) {
 				alone[k] = 0
 			}
 			if best < 0 || alone[k] > alone[best] {
@@ -75,7 +79,12 @@ func explained(columns []column, y []float64, pairs []Share, whole, noisy bool) 
 			break // the largest come first
 		}
 		a, b := columnNamed(columns, pair.Parameters[0]), columnNamed(columns, pair.Parameters[1])
-		if share := s.together(a, b) / total; share >= leastMattering && (!noisy || s.standTogether(a, b, len(pairs))) {
+		if share := s.together(a, b) / total; share >= leastMattering {
+			if noisy {
+				if r := s.ranked(); !r.standTogether(a, b, len(pairs)) {
+					continue
+				}
+			}
 			out = append(out, portion{Share: Share{pair.Parameters, share}})
 			s.remove(a.with(b))
 		}
