@@ -43,19 +43,20 @@ func (s *sample) ranked() (r ranks) {
 
 // stands reports whether the values of a parameter differ by more than chance gives, one of so many that are looked at. It is the F test of the
 // analysis of variance on the ranks of the costs (Conover and Iman, "Rank transformations as a bridge between parametric and nonparametric
-// statistics", 1981), at a level that all of them share (Bonferroni). Of the costs themselves, one that is far away would decide the test.
-func (r *ranks) stands(c column, of int) bool {
+// statistics", 1981), at a level that all of them share (Bonferroni). Of the costs themselves, one that is far
+// away would decide the test.
+func (r *ranks) stands(c column, of int, level float64) bool {
 	if len(r.y) == 0 {
 		return false
 	}
 	squares := r.group(c)
 	found := squaresBetween(r.cells)
 	used, about, left := r.rest(squares)
-	return beyond(found, used-1, about-found, left, of)
+	return beyond(found, used-1, about-found, left, level/float64(of))
 }
 
 // standTogether reports the same of what two parameters do together that neither does alone, one of so many pairs.
-func (r *ranks) standTogether(a, b column, of int) bool {
+func (r *ranks) standTogether(a, b column, of int, level float64) bool {
 	if len(r.y) == 0 {
 		return false
 	}
@@ -63,7 +64,7 @@ func (r *ranks) standTogether(a, b column, of int) bool {
 	first, second := margins(r.cells, a.bins, b.bins)
 	all := squaresBetween(r.cells)
 	used, about, left := r.rest(squares)
-	return beyond(all-squaresBetween(first)-squaresBetween(second), used-usedOf(first)-usedOf(second)+1, about-all, left, of)
+	return beyond(all-squaresBetween(first)-squaresBetween(second), used-usedOf(first)-usedOf(second)+1, about-all, left, level/float64(of))
 }
 
 // rest returns how many of the groups have points, the squares of all of these about their mean, and how many points there are beyond one a group.
@@ -86,7 +87,7 @@ func usedOf(groups []group) (used int) {
 }
 
 // beyond reports whether found, with so many degrees of freedom, is more than chance gives beside what is within the groups.
-func beyond(found float64, dof int, within float64, left, of int) bool {
+func beyond(found float64, dof int, within float64, left int, level float64) bool {
 	if dof <= 0 || left <= 0 {
 		return false
 	}
@@ -94,5 +95,5 @@ func beyond(found float64, dof int, within float64, left, of int) bool {
 		return found > 0 // nothing is left to chance
 	}
 	f := distuv.F{D1: float64(dof), D2: float64(left)}
-	return found/float64(dof)*float64(left)/within > f.Quantile(1-mistaken/float64(of))
+	return found/float64(dof)*float64(left)/within > f.Quantile(1-level)
 }

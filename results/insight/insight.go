@@ -95,7 +95,8 @@ func (t *Table) Look(s *space.Space, from Reference, learn Learner) *Insight {
 	measured := guard.Aside(func() { columns, y, in.Measured = t.measured(s) })
 	if s != nil && learn != nil {
 		if m, ok := learn(s, t.lesson(s), log); ok {
-			in.learned(s, m, log)
+			whole, _ := t.whole(s)
+			in.learned(s, m, log, s.Listed() && !whole)
 		}
 	}
 	measured()
@@ -106,8 +107,9 @@ func (t *Table) Look(s *space.Space, from Reference, learn Learner) *Insight {
 	return in
 }
 
-// learned takes the shares of a model, as parts of the differences in cost. A model that explains no more than chance does has none.
-func (in *Insight) learned(s *space.Space, m Model, log bool) {
+// learned takes the shares of a model, as parts of the differences in cost. A model that explains no more than chance does has none. sampled says that
+// the points of the space are a list that may be a sample.
+func (in *Insight) learned(s *space.Space, m Model, log, sampled bool) {
 	part := 1.0
 	if tried, ok := m.(crossed); ok {
 		share, values := tried.Explained()
@@ -117,6 +119,11 @@ func (in *Insight) learned(s *space.Space, m Model, log bool) {
 		}
 	}
 	expected := expect(s, m, log)
+	if sampled && expected.points != nil {
+		all := expected.All
+		expected.Shares = believable(columnsOf(s, expected.points), expected.y)
+		expected.Log, expected.All = log, all
+	}
 	in.portions = expected.portions(s, m, part)
 	expected.scale(part)
 	in.Learned = &expected.Shares
@@ -146,7 +153,9 @@ func (t *Table) measured(s *space.Space) (columns []column, y []float64, out Sha
 	y, log := logs(costs)
 	whole, all := t.whole(s)
 	if len(y) >= leastMeasured {
-		out = analyse(columns, y, whole)
+		if out = analyse(columns, y, whole); s != nil && s.Listed() && !whole {
+			out = believable(columns, y)
+		}
 	}
 	out.Log, out.Points, out.All = log, len(y), all
 	return columns, y, out

@@ -48,7 +48,7 @@ func explained(columns []column, y []float64, pairs []Share, whole, noisy bool) 
 		}
 		for k, c := range columns {
 			alone[k] = s.alone(c) / total
-			if noisy && alone[k] >= leastMattering && !r.stands(c, len(columns)) {
+			if noisy && alone[k] >= leastMattering && !r.stands(c, len(columns), mistaken) {
 				alone[k] = 0
 			}
 			if best < 0 || alone[k] > alone[best] {
@@ -81,7 +81,7 @@ func explained(columns []column, y []float64, pairs []Share, whole, noisy bool) 
 		a, b := columnNamed(columns, pair.Parameters[0]), columnNamed(columns, pair.Parameters[1])
 		if share := s.together(a, b) / total; share >= leastMattering {
 			if noisy {
-				if r := s.ranked(); !r.standTogether(a, b, len(pairs)) {
+				if r := s.ranked(); !r.standTogether(a, b, len(pairs), mistaken) {
 					continue
 				}
 			}
