@@ -160,7 +160,11 @@ func (a *app) reportedBy(arg string, all *found) error {
 	} else if err != nil {
 		return err
 	}
-	if err := noRun(arg); err != nil {
+	refused := noRun
+	if isJSON(arg) {
+		refused = fileOfRun // the page says of measurements that they cannot be read
+	}
+	if err := refused(arg); err != nil {
 		return err
 	}
 	o := a.reportOptions()
