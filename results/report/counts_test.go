@@ -10,6 +10,30 @@ import (
 	"tune/space"
 )
 
+// TestTicksDiffer: in a narrow range ticks have as many digits as tell them apart.
+func TestTicksDiffer(t *testing.T) {
+	for _, test := range []struct {
+		low, high float64
+		want      string
+	}{
+		{2.84e-6, 2.96e-6, "2.85e-06 2.9e-06 2.95e-06"},
+		{1.2345678, 1.2345681, "1.2345678 1.23456785 1.2345679 1.23456795 1.234568 1.23456805 1.2345681"},
+		{20, 100, "20 40 60 80 100"},
+		{1.001e15, 1.003e15, "1.001e+15 1.0015e+15 1.002e+15 1.0025e+15 1.003e+15"},
+		{123456789, 123456790, ""},
+	} {
+		words := ticksWords(newAxis(test.low, test.high, 0, 100, false, "cost").ticks())
+		if got := strings.Join(words, " "); len(words) < 2 || test.want != "" && got != test.want {
+			t.Errorf("from %v to %v: %s, want %s", test.low, test.high, got, test.want)
+		}
+		for i, word := range words[1:] {
+			if word == words[i] {
+				t.Errorf("from %v to %v: %v", test.low, test.high, words)
+			}
+		}
+	}
+}
+
 // TestCountedAxis: between two counts there is nothing to name.
 func TestCountedAxis(t *testing.T) {
 	for _, most := range []float64{1, 2, 3, 5, 12, 100, 12345} {

@@ -96,9 +96,11 @@ func (r *Run) strip(name, of, level string, list []results.Compared, every int) 
 	d := newDrawing(width, floor+bottom, name, fmt.Sprintf("ratios of %s, %s", counting(len(rows), "comparison"), of), fmt.Sprintf(`class="strips" data-series="%s"`, name))
 	const from = labelWidth*float64(mostLabel) - 20
 	x := newAxis(low, high, from, width-right, true, of)
-	for _, v := range x.ticks() {
+	ticks := x.ticks()
+	words := ticksWords(ticks)
+	for i, v := range ticks {
 		d.line("grid", x.at(v), top, x.at(v), floor)
-		d.label("tick", "middle", x.at(v), floor+16, tickWords(v))
+		d.label("tick", "middle", x.at(v), floor+16, words[i])
 	}
 	d.line("axis", from, floor, width-right, floor)
 	d.label("name", "middle", (x.from+x.to)/2, floor+32, of)

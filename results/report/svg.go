@@ -5,6 +5,8 @@ import (
 	"html"
 	"html/template"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -209,12 +211,32 @@ func tickWords(v float64) string {
 	return plain.Number(math.Round(v*1e6) / 1e6)
 }
 
+// allDigits are those that tell any two numbers apart.
+const allDigits = 17
+
+// ticksWords writes the values of ticks in order, with so many digits that each differs from its neighbour.
+func ticksWords(ticks []float64) (words []string) {
+	write := tickWords
+	for digits := 3; ; digits++ {
+		words = words[:0]
+		for _, v := range ticks {
+			words = append(words, write(v))
+		}
+		if len(slices.Compact(slices.Clone(words))) == len(words) || digits > allDigits {
+			return words
+		}
+		write = func(v float64) string { return strconv.FormatFloat(v, 'g', digits, 64) }
+	}
+}
+
 // vertical draws an axis at the left of an area.
 func (d *drawing) vertical(a axis) {
-	for _, v := range a.ticks() {
+	ticks := a.ticks()
+	words := ticksWords(ticks)
+	for i, v := range ticks {
 		y := a.at(v)
 		d.line("grid", left, y, d.w-right, y)
-		d.label("tick", "end", left-6, y+4, tickWords(v))
+		d.label("tick", "end", left-6, y+4, words[i])
 	}
 	fmt.Fprintf(&d.b, `<text class="name" text-anchor="middle" transform="translate(13 %s) rotate(-90)">%s</text>`, number((a.from+a.to)/2), text(a.name))
 }
@@ -231,9 +253,11 @@ func (d *drawing) tick(x, y float64, words string) {
 // horizontal draws an axis below an area.
 func (d *drawing) horizontal(a axis, y float64) {
 	d.line("axis", left, y, d.w-right, y)
-	for _, v := range a.ticks() {
+	ticks := a.ticks()
+	words := ticksWords(ticks)
+	for i, v := range ticks {
 		d.line("axis", a.at(v), y, a.at(v), y+4)
-		d.tick(a.at(v), y+16, tickWords(v))
+		d.tick(a.at(v), y+16, words[i])
 	}
 	d.label("name", "middle", (a.from+a.to)/2, y+32, a.name)
 }
