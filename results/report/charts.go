@@ -254,6 +254,9 @@ func roundTo(v float64) float64 {
 	return math.Round(v/unit) * unit
 }
 
+// noShare stands for a share that was not computed.
+const noShare = -1
+
 // importance draws shares, those of the model beside those of the outcomes.
 func importance(learned, measured *insight.Shares, room portion) Plot {
 	shares := map[string][2]float64{}
@@ -265,9 +268,10 @@ func importance(learned, measured *insight.Shares, room portion) Plot {
 		for _, s := range slices.Concat(list.Single, list.Pairs) {
 			name := strings.Join(s.Parameters, " × ")
 			both, known := shares[name]
-			if both[side] = s.Share; !known {
-				names = append(names, name)
+			if !known {
+				names, both = append(names, name), [2]float64{noShare, noShare}
 			}
+			both[side] = s.Share
 			shares[name] = both
 		}
 	}
@@ -287,6 +291,9 @@ func importance(learned, measured *insight.Shares, room portion) Plot {
 		d.label("tick", "end", from-6, y+barHeight, clip(name))
 		for side, of := range []string{"learned", "measured"} {
 			v := shares[name][side]
+			if v == noShare {
+				continue
+			}
 			d.rect("bar "+of, from, y+float64(side)*(barHeight-3)+2, x.at(v)-from, barHeight-5, fmt.Sprintf("%s, %s: %.1f %%", name, of, 100*v))
 		}
 	}
@@ -296,13 +303,21 @@ func importance(learned, measured *insight.Shares, room portion) Plot {
 	}
 	d.label("name", "middle", (x.from+x.to)/2, h-bottom+32, x.name)
 	caption := "Importance in the outcomes"
+	few := len(measured.Single) == 0
 	switch {
+	case few && learned.All:
+		caption = "Importance: the model of all points"
+	case few:
+		caption = "Importance: the model of a sample of the points"
 	case learned != nil && learned.All:
 		caption = "Importance: the model of all points in colour, the outcomes in grey"
 	case learned != nil:
 		caption = "Importance: the model of a sample of the points in colour, the outcomes in grey"
 	}
 	p := Plot{caption, d.html(), []Numbers{table}, nil}
+	if few {
+		p.note("The outcomes have no shares of their own: too few are right.")
+	}
 	if len(names) < all {
 		p.note("Of %d shares, the greatest %d are drawn.", all, len(names))
 	}

@@ -70,7 +70,12 @@ func counting(n int, what string) string {
 }
 
 // shared is a cell with a share.
-func shared(share float64) Cell { return Valued(fmt.Sprintf("%.1f %%", 100*share), share) }
+func shared(share float64) Cell {
+	if share == noShare {
+		return words("–")
+	}
+	return Valued(fmt.Sprintf("%.1f %%", 100*share), share)
+}
 
 func (r *Run) cost(cost float64) Cell { return Valued(r.Unit.Words(cost), cost) }
 

@@ -210,11 +210,31 @@ func TestImportanceOrder(t *testing.T) {
 	}
 	html := page(t, r)
 	var at []int
-	for _, title := range []string{"first, learned: 40.0 %", "second, learned: 5.0 %", "other × p0, learned: 0.0 %"} {
+	for _, title := range []string{"first, learned: 40.0 %", "second, learned: 5.0 %", "other × p0, measured: 70.0 %"} {
 		at = append(at, strings.Index(html, title))
 	}
 	if at[0] < 0 || !slices.IsSorted(at) {
 		t.Errorf("the shares are at %d", at)
+	}
+}
+
+// TestSharesNotComputed: of too few outcomes no share is drawn or written, and the page says so.
+func TestSharesNotComputed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	create(t, "blur-1", settings(), outcomes(144))
+	r := report.Open("blur-1", report.Options{})
+	r.Insight.Learned = &insight.Shares{Single: []insight.Share{{Parameters: []string{"first"}, Share: 0.4}}, Points: 144, All: true}
+	const few, caption = "The outcomes have no shares of their own: too few are right.", "the outcomes in grey"
+	if html := page(t, r); strings.Contains(html, few) || !strings.Contains(html, caption) {
+		t.Error("the page says that right outcomes are too few")
+	}
+	r.Insight.Measured = insight.Shares{}
+	html := page(t, r)
+	if got := fmt.Sprint(rows(t, html, "Shares of the variance")); got != "[[first 40.0 % –]]" {
+		t.Error(got)
+	}
+	if !strings.Contains(html, few) || strings.Contains(html, caption) || strings.Contains(html, "first, measured") {
+		t.Error("the page shows shares of the outcomes")
 	}
 }
 
