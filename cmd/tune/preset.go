@@ -77,7 +77,7 @@ func presetLayers(own *user.Kernel, path, name string) ([]layer, user.Preset, er
 func settingsText(p user.Preset) string {
 	var words []string
 	for i := 0; i+1 < len(p.Settings.Content); i += 2 {
-		words = append(words, p.Settings.Content[i].Value+" "+p.Settings.Content[i+1].Value)
+		words = append(words, p.Settings.Content[i].Value+" "+settingValue(p.Settings.Content[i+1]))
 	}
 	if n := len(p.Start); n > 0 {
 		words = append(words, plain.Count(n, "start point"))

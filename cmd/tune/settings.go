@@ -523,7 +523,35 @@ func standsElsewhere(key string, known []string) string {
 	return space.DidYouMean(key, known)
 }
 
-// parseSettings reads one YAML mapping from known keys to single values. It returns the values as their text, which
+// listSetting is the setting whose value may be a list of words, which stand for the same words with commas between them.
+const listSetting = "objective"
+
+// settingValue returns the text of the value of a setting in YAML.
+func settingValue(n *yaml.Node) string {
+	if n.Kind != yaml.SequenceNode {
+		return n.Value
+	}
+	var words []string
+	for _, one := range n.Content {
+		words = append(words, one.Value)
+	}
+	return strings.Join(words, ",")
+}
+
+// checkListed refuses what is neither a single value nor a list of words, where a list may stand.
+func checkListed(n *yaml.Node) error {
+	if n.Kind == yaml.MappingNode || n.Kind == yaml.AliasNode {
+		return fmt.Errorf("line %d: %s: want a single value, or a list of words", n.Line, listSetting)
+	}
+	for _, one := range n.Content {
+		if one.Kind != yaml.ScalarNode || one.Tag != "!!str" || one.Value == "" || strings.Contains(one.Value, ",") {
+			return fmt.Errorf("line %d: %s: want a list of words such as [time, quality:maximise], with no blank behind a colon", one.Line, listSetting)
+		}
+	}
+	return nil
+}
+
+// parseSettings reads one YAML mapping from known keys to single values, or for one of them a list. It returns the values as their text, which
 // is parsed as that of a flag is, and the line of each. also are keys that the caller has read, for messages.
 func parseSettings(root *yaml.Node, keys []string, also ...string) (values map[string]any, lines map[string]int, err error) {
 	if root.Kind != yaml.MappingNode {
@@ -539,6 +567,10 @@ func parseSettings(root *yaml.Node, keys []string, also ...string) (values map[s
 			return nil, nil, fmt.Errorf("line %d: unknown key %q: want %s%s", key.Line, key.Value, strings.Join(all, ", "), standsElsewhere(key.Value, all))
 		case lines[key.Value] != 0:
 			return nil, nil, fmt.Errorf("line %d: %s is already set on line %d", key.Line, key.Value, lines[key.Value])
+		case key.Value == listSetting && value.Kind != yaml.ScalarNode:
+			if err := checkListed(value); err != nil {
+				return nil, nil, err
+			}
 		case value.Kind != yaml.ScalarNode:
 			return nil, nil, fmt.Errorf("line %d: %s: want a single value", key.Line, key.Value)
 		case value.Tag == "!!null":
@@ -546,7 +578,7 @@ func parseSettings(root *yaml.Node, keys []string, also ...string) (values map[s
 		case settingTable[at].words && value.Tag != "!!str":
 			return nil, nil, fmt.Errorf("line %d: %s: %s is not text: write it in quotes", value.Line, key.Value, value.Value)
 		}
-		values[key.Value], lines[key.Value] = value.Value, key.Line
+		values[key.Value], lines[key.Value] = settingValue(value), key.Line
 	}
 	return values, lines, nil
 }

@@ -586,7 +586,7 @@ func settingFaults(path, in string, n *yaml.Node, also ...string) []checkFault {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		one := settingTable[slices.IndexFunc(settingTable, func(s setting) bool { return s.key == key.Value })]
-		if err := one.parse(&settings{}, value.Value); err != nil {
+		if err := one.parse(&settings{}, settingValue(value)); err != nil {
 			faults = append(faults, checkFault{path, value.Line, value.Column, in + "." + key.Value, strings.TrimPrefix(err.Error(), key.Value+": ")})
 		}
 	}
@@ -607,7 +607,7 @@ func objectiveFaults(path string, k *user.Kernel) (faults []checkFault) {
 			if n.Content[i].Value != "objective" {
 				continue
 			}
-			goals, err := space.ParseGoals(value.Value, info.Unit)
+			goals, err := space.ParseGoals(settingValue(value), info.Unit)
 			for _, tunes := range []string{space.MetricRuns, space.MetricSpread, space.MetricValue} { // tune's own numbers of commands
 				if goals.Needs(tunes) {
 					reports.Metrics = append(reports.Metrics, space.Metric{Name: tunes})

@@ -643,6 +643,15 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for _, run := range []string{"{objective: [time, error], evals: 3}", "{objective: 'time,error'}"} {
+		var doc any
+		if err := yaml.Unmarshal([]byte(commandText+"\nrun: "+run+"\npresets: {one: "+run+"}\n"), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if err := conforms(schema, doc, ""); err != nil {
+			t.Errorf("%s: %v", run, err)
+		}
+	}
 	if err := conforms(schema, map[string]any{"space": map[string]any{"parameters": []any{}}, "source": 3}, ""); err == nil {
 		t.Error("a source that is a number conforms")
 	}
@@ -686,7 +695,9 @@ func conforms(schema, v any, path string) error {
 	if object, ok := v.(map[string]any); ok && s["properties"] != nil {
 		for key, value := range object {
 			property, ok := s["properties"].(map[string]any)[key]
-			if !ok {
+			if other, is := s["additionalProperties"].(map[string]any); !ok && is {
+				property = other
+			} else if !ok {
 				return fmt.Errorf("%s: no field %s", path, key)
 			}
 			if err := conforms(property, value, path+"."+key); err != nil {

@@ -74,6 +74,9 @@ const (
 	exprSchema = `{"type": ["string", "number", "boolean"]}`
 	lineSchema = `{"oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": ["string", "number"]}}]}`
 	mapSchema  = `{"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}`
+	// objectiveSchema is that of the setting whose value may be a list.
+	objectiveSchema = `"objective": {"oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}]}`
+	runSchema       = `{"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}, "properties": {` + objectiveSchema + `}}`
 )
 
 var fileObject = &object{"kernel file", []field{
@@ -81,13 +84,13 @@ var fileObject = &object{"kernel file", []field{
 	{name: "space", doc: "what may vary: parameters and constraints, which may name constants of the shape", form: formOther, required: true, schema: spaceSchema},
 	{name: "source", doc: "a function in C or C++; this or command", form: formObject, object: sourceObject},
 	{name: "command", doc: "any program that is measured as a whole; this or source", form: formObject, object: commandObject},
-	{name: "run", doc: "settings of tune run: strategy, objective, seed, budget, evals, target, jobs, final, out, dir", form: formOther, schema: mapSchema},
+	{name: "run", doc: "settings of tune run: strategy, objective, seed, budget, evals, target, jobs, final, out, dir", form: formOther, schema: runSchema},
 	{name: "presets", doc: "ways to run the kernel, by name, for tune run FILE --config NAME: settings as under run, which they are stronger than, with doc (one line) and start (start points of their own, at their shape)", form: formOther, schema: presetsSchema},
 }}
 
 const presetsSchema = `{"type": "object", "additionalProperties": {
 	"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]},
-	"properties": {"doc": {"type": "string"}, "start": {"type": "array", "items": ` + startSchema + `}}
+	"properties": {"doc": {"type": "string"}, "start": {"type": "array", "items": ` + startSchema + `}, ` + objectiveSchema + `}
 }}`
 
 var kernelObject = &object{"kernel", []field{
