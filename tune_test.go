@@ -791,7 +791,7 @@ func TestOptionsErrors(t *testing.T) {
 		"tune: Options.Final is -1ns: want more than nothing, or 0 to let the budget decide":                    {Dir: "x", Final: -1},
 		"tune: Options.From has a nil: take what ReadEarlier returns":                                           {Dir: "x", From: []*Earlier{nil}},
 		`tune: Options.Strategy: unknown strategy "bayes": want auto, `:                                         {Dir: "x", Strategy: "bayes"},
-		`tune: Options.Objectives: "speed" cannot be the first objective: want `:                                {Dir: "x", Objectives: "speed"},
+		`tune: Options.Objectives: "speed" leaves out the cost: write "cost,speed", `:                           {Dir: "x", Objectives: "speed"},
 		"tune: Options.Metrics: kernel toy has no energy: ":                                                     {Dir: "x", Metrics: []string{"energy"}},
 		"tune: Options.Shape: kernel toy has no field, and this shape has n: make one with ParseShape ":         {Dir: "x", Shape: shape},
 		`tune: Options.Pinned: space "toy" has no parameter "m"`:                                                {Dir: "x", Pinned: map[string]string{"m": "3"}},

@@ -20,7 +20,7 @@ type Goal struct {
 }
 
 // Goals are what a search with several objectives looks for: outcomes of which no other is better in one of them and worse in none. The
-// first is the cost, so that everything that ranks outcomes by one number goes by that; see Objective. No goals, or one, mean the cost
+// first is the cost (ParseGoals puts it there), so that everything that ranks outcomes by one number goes by that; see Objective. No goals, or one, mean the cost
 // alone.
 type Goals []Goal
 
@@ -57,16 +57,16 @@ func costWords(unit string) []string {
 }
 
 // ParseGoals reads goals from their text, such as time,error or cost,throughput:maximise, for a kernel whose costs have a unit. "" are no
-// goals.
+// goals. The cost, which has to be among them, is the first of those that it returns: a front is the same in any order.
 func ParseGoals(text, unit string) (Goals, error) {
 	if text == "" {
 		return nil, nil
 	}
 	var goals Goals
+	costAt, ofCost := -1, costWords(unit)
 	for i, word := range strings.Split(text, ",") {
 		word = strings.TrimSpace(word)
 		g, name, largest, least, known := splitGoal(word)
-		ofCost := costWords(unit)
 		isCost := slices.Contains(ofCost, name)
 		switch {
 		case name == "" || !known || strings.ContainsAny(name, " \t<>=*"):
@@ -75,12 +75,11 @@ func ParseGoals(text, unit string) (Goals, error) {
 			return nil, fmt.Errorf("%q: want one of :%s and :%s", word, goalLargest, goalLeast)
 		case isCost && largest:
 			return nil, fmt.Errorf("%q: the cost is minimised: leave :maximise out", word)
-		case i == 0 && !isCost:
-			return nil, fmt.Errorf("%q cannot be the first objective: want the cost, which is called %s here; %s, %s, %s or the name of a metric may follow, as in cost,error%s",
-				word, strings.Join(ofCost[:len(ofCost)-1], ", ")+" or "+ofCost[len(ofCost)-1], goalError, goalSize, goalEnergy, DidYouMean(name, ofCost))
-		case i > 0 && isCost:
+		case isCost && costAt >= 0:
 			return nil, fmt.Errorf("%q is the cost again: leave it out", word)
-		case !isCost:
+		case isCost:
+			costAt = i
+		default:
 			g.Metric = name
 		}
 		if slices.ContainsFunc(goals, func(h Goal) bool { return h.same(g) }) {
@@ -89,12 +88,17 @@ func ParseGoals(text, unit string) (Goals, error) {
 		goals = append(goals, g)
 	}
 	switch {
+	case costAt < 0:
+		first := goals[0].Metric
+		return nil, fmt.Errorf("%q leaves out the cost: write %q, where the cost may be called %s; to tune %s alone, have it be the cost (in the file of a command by metric, with goal)%s",
+			text, goalCost+","+text, strings.Join(ofCost[:len(ofCost)-1], ", ")+" or "+ofCost[len(ofCost)-1], first, DidYouMean(first, ofCost))
 	case len(goals) > mostGoals:
 		return nil, fmt.Errorf("%d objectives: want %d at most", len(goals), mostGoals)
 	case len(goals) == 1 && goals[0].Box > 0:
 		return nil, fmt.Errorf("%q: a difference that does not count is for fronts: want several objectives", strings.TrimSpace(text))
 	}
-	return goals, nil
+	cost := goals[costAt]
+	return slices.Insert(slices.Delete(goals, costAt, costAt+1), 0, cost), nil
 }
 
 // Directed returns the text of goals with a direction where it has none and more of the metric is better, as the kernel says it.

@@ -20,6 +20,7 @@ func TestParseGoals(t *testing.T) {
 		"time:minimise,e:minimise":   {{}, {Metric: "e"}},
 		"time,max_error,error_share": {{}, {Metric: MetricMaxError}, {Metric: "error_share"}},
 		"time:1%,q:maximise:0.25":    {{Box: 1, Percent: true}, {Metric: "q", Maximise: true, Box: 0.25}},
+		"q:maximise,e,time":          {{}, {Metric: "q", Maximise: true}, {Metric: "e"}},
 		"cost:7%:minimise,e:1e-6":    {{Box: 7, Percent: true}, {Metric: "e", Box: 1e-6}},
 	} {
 		got, err := ParseGoals(text, "ns")
@@ -31,8 +32,11 @@ func TestParseGoals(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"error":                    "cannot be the first objective",
-		"cycles,error":             "cannot be the first objective",
+		"error":                    `"error" leaves out the cost: write "cost,error", where the cost may be called cost, time or ns; to tune error alone, have it be the cost`,
+		"q:maximise,error":         `write "cost,q:maximise,error"`,
+		"cycles,error":             "leaves out the cost",
+		"tme":                      `(did you mean "time"?)`,
+		"error,cost,time":          `"time" is the cost again: leave it out`,
 		"time,cost":                `"cost" is the cost again: leave it out`,
 		"time,":                    `"" is no objective: want a word such as time or error`,
 		"time,a b":                 "is no objective",

@@ -132,7 +132,7 @@ var settingTable = []setting{
 		_, err := strategies.Parse(v)
 		return err
 	}, true, ofRun},
-	{"objective", "`numbers` to optimise together, the cost first: time,error or cycles,load or time,size or cost,NAME:maximise, where NAME is a metric. With :5% or :0.1 after one, smaller differences in it do not count. The run keeps every point that no other point beats (default: the cost alone)", "", text(func(s *settings, v string) { s.objective = v }), true, ofRun},
+	{"objective", "`numbers` to optimise together, the cost among them: time,error or cycles,load or time,size or cost,NAME:maximise, where NAME is a metric. With :5% or :0.1 after one, smaller differences in it do not count. The run keeps every point that no other point beats (default: the cost alone)", "", text(func(s *settings, v string) { s.objective = v }), true, ofRun},
 	{"seed", "`seed` of the search: the same seed gives the same run", "1", func(s *settings, v string) (err error) {
 		s.seed, err = parseSeed(v)
 		return err
