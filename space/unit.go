@@ -14,6 +14,9 @@ import (
 // is tuned for a rate, such as Melem/s, the cost is the inverse of the rate and its unit is "1/(Melem/s)"; people are shown the rate.
 type Unit string
 
+// Unnamed is the unit of costs of which nobody has said a unit. People are shown the number alone.
+const Unnamed Unit = "cost"
+
 // InverseOf returns the unit of a cost that is the inverse of a number in the given unit.
 func InverseOf(unit string) Unit { return Unit("1/(" + unit + ")") }
 
@@ -94,7 +97,8 @@ func rescaled(given, unit string) (factor float64, ok bool) {
 }
 
 // Words writes a cost for people: a time in the unit that suits its size (684.7 µs, 1.30 ms), an inverse as its rate (112 Melem/s), with a
-// prefix where a rate per second is a large number and has none, and all others as they are, with thousands apart (147,734 cycles).
+// prefix where a rate per second is a large number and has none, and all others as they are, with thousands apart (147,734 cycles; 34 where
+// the unit is Unnamed).
 func (u Unit) Words(cost float64) string {
 	name, shown := u.Axis(cost)
 	if _, ok := u.isTime(); ok && cost != 0 {
@@ -102,6 +106,9 @@ func (u Unit) Words(cost float64) string {
 	}
 	if _, ok := u.Rate(); ok {
 		return rateDigits(shown(cost)) + " " + name
+	}
+	if u == Unnamed {
+		return plain.Number(shown(cost))
 	}
 	return plain.Number(shown(cost)) + " " + name
 }

@@ -16,7 +16,7 @@ func TestUnitWords(t *testing.T) {
 		{"ns", 999.949, "999.9 ns"}, {"ns", 999.951, "1.00 µs"}, {"ns", 1000, "1.00 µs"}, {"ns", 99.96e9, "99.96 s"}, {"ns", 999.96e9, "1,000 s"}, {"ns", 8.1e13, "81,000 s"},
 		{"ns", 0, "0 ns"}, {"ns", -2500, "-2.50 µs"}, {"ns", math.MaxFloat64, "179,769"},
 		{"ms", 0.25, "250.0 µs"}, {"s", 0.002, "2.00 ms"}, {"us", 15, "15.00 µs"},
-		{"cycles", 147734, "147,734 cycles"}, {"bytes", 1234567, "1,234,567 bytes"}, {"units", 0.125, "0.125 units"},
+		{"cycles", 147734, "147,734 cycles"}, {"bytes", 1234567, "1,234,567 bytes"}, {"units", 0.125, "0.125 units"}, {Unnamed, 34, "34"}, {Unnamed, 147734.5, "147734"},
 		{InverseOf("Melem/s"), 1. / 112, "112 Melem/s"}, {InverseOf("img/s"), 1. / 23456.7, "23,457 img/s"}, {InverseOf("x"), 3, "0.3333 x"},
 		{InverseOf("elem/s"), 1 / 104430953., "104.4 Melem/s"}, {InverseOf("B/s"), 1 / 2.5e10, "25 GB/s"}, {InverseOf("B/s"), 1 / 999949., "999,949 B/s"},
 		{InverseOf("op/sec"), 1 / 999999.9, "1 Mop/sec"}, {InverseOf("Hz"), 1 / 3.2e12, "3.2 THz"},

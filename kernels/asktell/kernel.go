@@ -17,7 +17,7 @@ import (
 )
 
 // Unit is the unit of costs.
-const Unit = "cost"
+const Unit = space.Unnamed
 
 // MostLevels bounds the fidelities below the full one.
 const MostLevels = 8
@@ -76,7 +76,7 @@ func New(path string, data []byte, levels int) (*Kernel, error) {
 // Info describes the kernel.
 func (k *Kernel) Info() kernels.Info {
 	return kernels.Info{
-		Name: k.problem.space.Name(), Doc: "a space whose points a client scores", Version: k.version, Unit: Unit, Exact: true, Asked: true,
+		Name: k.problem.space.Name(), Doc: "a space whose points a client scores", Version: k.version, Unit: string(Unit), Exact: true, Asked: true,
 		Files: kernels.Files{Path: k.path, Save: k.save},
 	}
 }
