@@ -16,7 +16,7 @@ import (
 // CopySchedule writes the schedule in a directory to another file, and beside that the files that the schedule names. They are renamed after
 // the file, as best.program.json is named after best.json, and their contents stay. It returns the names of those that it wrote: one that is
 // there already, with the same content, stays as it is. One with another content is replaced only if it belongs to the schedule that the
-// file has had until now; otherwise nothing is written.
+// file has had until now; otherwise nothing is written. Those of that schedule that the new one does not have are removed, unless they were changed.
 func CopySchedule(from, path string) (wrote []string, err error) {
 	s, err := ReadSchedule(filepath.Join(from, ScheduleName))
 	if err != nil {
@@ -52,7 +52,26 @@ func CopySchedule(from, path string) (wrote []string, err error) {
 		}
 	}
 	s.Artifacts = kept
-	return wrote, s.Write(path)
+	if err := s.Write(path); err != nil {
+		return wrote, err
+	}
+	return wrote, removeFormer(path, former, kept)
+}
+
+// removeFormer removes the files of the former schedule of a path that the new one does not have. Those that are named after another schedule belong
+// to that one too.
+func removeFormer(path string, former, kept []Artifact) error {
+	folder, prefix := filepath.Dir(path), filepath.Base(ArtifactPath(path, ""))
+	for _, f := range former {
+		stays := slices.ContainsFunc(kept, func(a Artifact) bool { return a.Name == f.Name })
+		if stays || !strings.HasPrefix(f.Name, prefix) || filepath.Base(f.Name) != f.Name || !exists(folder, f.Name) || f.Verify(folder) != nil {
+			continue
+		}
+		if err := os.Remove(filepath.Join(folder, f.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // exists reports whether a directory has something of a name.
