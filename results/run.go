@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tune/internal/files"
+	"tune/internal/plain"
 	"tune/space"
 )
 
@@ -298,9 +299,9 @@ type NotBegunError struct {
 // Error says what to do about it.
 func (e *NotBegunError) Error() string {
 	if e.Empty {
-		return fmt.Sprintf("%s is not a run: the folder is empty: 'tune runs' lists the runs, and 'tune run KERNEL --dir %[1]s' makes one here", e.Dir)
+		return fmt.Sprintf("%s is not a run: the folder is empty: 'tune runs' lists the runs, and 'tune run KERNEL --dir %s' makes one here", e.Dir, plain.ShellWord(e.Dir))
 	}
-	return fmt.Sprintf("%s is not a run: one was cut off here before anything was measured: start it again by 'tune run KERNEL --dir %s'", e.Dir, e.Dir)
+	return fmt.Sprintf("%s is not a run: one was cut off here before anything was measured: start it again by 'tune run KERNEL --dir %s'", e.Dir, plain.ShellWord(e.Dir))
 }
 
 // NotBegun reports whether an error of Read or Open says that there is no run in the directory.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tune/internal/files"
+	"tune/internal/plain"
 	"tune/space"
 )
 
@@ -317,7 +318,7 @@ func ReadSchedule(path string) (Schedule, error) {
 func scheduleRemedy(path string) string {
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(filepath.Join(dir, SettingsName)); err == nil && filepath.Base(path) == ScheduleName {
-		return fmt.Sprintf("'tune resume %s' writes it again", dir)
+		return fmt.Sprintf("'tune resume %s' writes it again", plain.ShellWord(dir))
 	}
 	return "want a schedule, such as the best.json of a run"
 }

@@ -64,7 +64,7 @@ wrong pass is named.`,
 		if _, serr := os.Stat(args[0]); err != nil && serr == nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		} else if err != nil && isYAML(kernel) {
-			return usage(fmt.Errorf("--kernel: %s is the file of a kernel: 'tune run %[1]s' tunes it, and 'tune explain DIR' explains that run", kernel))
+			return usage(fmt.Errorf("--kernel: %s is the file of a kernel: 'tune run %s' tunes it, and 'tune explain DIR' explains that run", kernel, kernels.ShellWord(kernel)))
 		} else if err != nil {
 			return set.blame("kernel", err)
 		}

@@ -143,7 +143,7 @@ const (
 // noData refuses a path where a command takes a file of measurements.
 func noData(path string) error {
 	if isRunDir(path) {
-		return ofFile(fmt.Errorf("%s is a run, and no file of measurements: 'tune export %[1]s --format recorded -o FILE' makes one of it", path))
+		return ofFile(fmt.Errorf("%s is a run, and no file of measurements: 'tune export %s --format recorded -o FILE' makes one of it", path, kernels.ShellWord(path)))
 	}
 	if err := takes(path, wantsData); err != nil {
 		return err

@@ -33,7 +33,7 @@ func (a *app) lookup(name string) (kernels.Kernel, error) {
 	info, serr := os.Stat(name)
 	switch {
 	case isRunDir(name):
-		return nil, ofFile(fmt.Errorf("%s is a run, and no kernel: 'tune resume %[1]s' continues it", name))
+		return nil, ofFile(fmt.Errorf("%s is a run, and no kernel: 'tune resume %s' continues it", name, kernels.ShellWord(name)))
 	case serr == nil && info.IsDir():
 		return nil, ofFile(fmt.Errorf("%s is a folder without the file of a kernel: name a file, or a kernel of 'tune list'", name))
 	case serr == nil && info.Mode().IsRegular():
@@ -163,7 +163,7 @@ func isRun(dir string) error {
 	}
 	more := ""
 	if len(list) > most {
-		more = fmt.Sprintf(" and %d more, which 'tune runs --out %s' lists", len(list)-most, dir)
+		more = fmt.Sprintf(" and %d more, which 'tune runs --out %s' lists", len(list)-most, kernels.ShellWord(dir))
 	}
 	return ofFile(fmt.Errorf("%s is a folder of runs, and no run itself: name one of %s%s", dir, strings.Join(names, ", "), more))
 }

@@ -166,7 +166,7 @@ func (a *app) askedKernel(path string, fidelities int) (*asktell.Kernel, error) 
 	switch kind := kindOf(path); kind {
 	case kindUnknown, kindSpace, kindT1:
 	case kindKernel:
-		return nil, ofFile(fmt.Errorf("%[1]s describes a kernel, and not a space alone: 'tune run %[1]s' tunes it", path))
+		return nil, ofFile(fmt.Errorf("%s describes a kernel, and not a space alone: 'tune run %s' tunes it", path, kernels.ShellWord(path)))
 	default:
 		return nil, ofFile(fmt.Errorf("%s %s, and no space: %s", path, kind.is, kind.command(path)))
 	}

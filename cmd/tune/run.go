@@ -617,13 +617,13 @@ func (a *app) runAt(arg string, yes, run bool, call string) (string, *catalog.Fo
 // what the command cannot do.
 func adviseProgram(err error, call string) error {
 	if missing, ok := errors.AsType[*catalog.MissingError](err); ok {
-		return fmt.Errorf("%w; 'tune explain %[2]s', 'tune report %[2]s' and 'tune export %[2]s' show the run without it", missing, missing.Dir)
+		return fmt.Errorf("%w; 'tune explain %[2]s', 'tune report %[2]s' and 'tune export %[2]s' show the run without it", missing, kernels.ShellWord(missing.Dir))
 	}
 	program, ok := errors.AsType[*catalog.ProgramError](err)
 	if !ok {
 		return err
 	}
-	return fmt.Errorf("%w: let it call %s; here 'tune explain %[3]s', 'tune report %[3]s' and 'tune export %[3]s' show the run", program, call, program.Dir)
+	return fmt.Errorf("%w: let it call %s; here 'tune explain %[3]s', 'tune report %[3]s' and 'tune export %[3]s' show the run", program, call, kernels.ShellWord(program.Dir))
 }
 
 // finish prints a report and turns it into an exit code.
@@ -1009,7 +1009,7 @@ func adviseExport(dir string, err error) error {
 	}
 	if stale, ok := errors.AsType[*tune.StaleError](err); ok {
 		return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
-			stale, dir)
+			stale, kernels.ShellWord(dir))
 	}
 	return err
 }
