@@ -107,21 +107,24 @@ var compiled = struct {
 var folder = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "tune-harness") })
 
 // harness compiles the timing loop once for all tests.
-var harness = sync.OnceValues(func() (string, error) {
+var harness = sync.OnceValues(func() (string, error) { return harnessBy("gcc") })
+
+// harnessBy compiles it with a compiler.
+func harnessBy(compiler string) (string, error) {
 	dir, err := folder()
 	if err != nil {
 		return "", err
 	}
-	source, so := filepath.Join(dir, "harness.c"), filepath.Join(dir, "harness.so")
+	source, so := filepath.Join(dir, compiler+"-harness.c"), filepath.Join(dir, compiler+"-harness.so")
 	if err := os.WriteFile(source, []byte(HarnessC), 0o600); err != nil {
 		return "", err
 	}
 	args := append([]string{"-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", so, source}, HarnessFlags()...)
-	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
 	return so, nil
-})
+}
 
 // startTimer starts a worker that can time.
 func startTimer(t testing.TB, o Options) *Worker {

@@ -6,6 +6,9 @@
  * It executes a plan that the worker has written: before each timed stretch it changes the content of the buffers, and after it
  * takes evidence. The memory layouts are those of the Go types operation, step, stretch and harnessRun.
  */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("no-tree-loop-distribute-patterns")
+#endif
 typedef __INT64_TYPE__ i64;
 typedef __UINT64_TYPE__ u64;
 typedef __UINT8_TYPE__ u8;
