@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,7 +23,8 @@ that it was not tuned for. They are drawn from the ranges of the file, with a se
 that were held out, and of listed shapes all. At each shape the function is called as programs call it, with its dispatcher, and
 takes turns with the others. The library is written again from what was measured and built by make in a temporary folder.
 
-A ratio says how many times as fast the library is as another one. The row "best" is about the fastest of the others at each shape.`,
+A ratio says how many times as fast the library is as another one. The row "best" is about the fastest of the others at each shape.
+A library that gives wrong results at a shape is not compared with there, and a line below the table says so.`,
 		Example: "  tune bench library configs/libraries/sgemm.yaml --dir lib --samples 200 --seed 7\n  tune bench library mine.yaml --peers openblas,blis --json",
 		Args:    exactly(1, "the file of a library, such as mine.yaml"),
 	}
@@ -61,9 +63,14 @@ A ratio says how many times as fast the library is as another one. The row "best
 			return err
 		}
 		if *asJSON {
-			return printJSON(a.stdout, results)
+			err = printJSON(a.stdout, results)
+		} else {
+			err = a.printBeside(results)
 		}
-		return a.printBeside(results)
+		if err == nil && !slices.ContainsFunc(results, func(r library.BesideResult) bool { return len(r.Rows) > 0 }) {
+			err = errors.New("no other library could be compared with at any shape: choose others by --peers")
+		}
+		return err
 	}
 	return c
 }
@@ -75,15 +82,10 @@ func (a *app) printBeside(results []library.BesideResult) error {
 			fmt.Fprintln(a.stdout)
 		}
 		fmt.Fprintf(a.stdout, "%s at %s\n\n", r.Function, plain.Count(len(r.Rows), "shape"))
-		w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
-		fmt.Fprintln(w, "| beside\t| shapes\t| geometric mean\t| 5th percentile\t| worst\t| not slower at\t|")
-		fmt.Fprintln(w, "| ---\t| ---:\t| ---:\t| ---:\t| ---:\t| ---:\t|")
-		for _, name := range library.PeersInOrder(r) {
-			p := r.Peers[name]
-			fmt.Fprintf(w, "| %s\t| %d\t| %.3f\t| %.3f\t| %.3f\t| %s\t|\n", name, p.Shapes, p.Mean, p.P5, p.Worst, share(p.Ahead))
-		}
-		if err := w.Flush(); err != nil {
-			return err
+		if len(r.Rows) > 0 {
+			if err := a.printRatios(r); err != nil {
+				return err
+			}
 		}
 		if r.Unverified > 0 {
 			fmt.Fprintf(a.stdout, "\nThe machine was not quiet at %d of them.\n", r.Unverified)
@@ -93,4 +95,16 @@ func (a *app) printBeside(results []library.BesideResult) error {
 		}
 	}
 	return nil
+}
+
+// printRatios prints the table of a function.
+func (a *app) printRatios(r library.BesideResult) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
+	fmt.Fprintln(w, "| beside\t| shapes\t| geometric mean\t| 5th percentile\t| worst\t| not slower at\t|")
+	fmt.Fprintln(w, "| ---\t| ---:\t| ---:\t| ---:\t| ---:\t| ---:\t|")
+	for _, name := range library.PeersInOrder(r) {
+		p := r.Peers[name]
+		fmt.Fprintf(w, "| %s\t| %d\t| %.3f\t| %.3f\t| %.3f\t| %s\t|\n", name, p.Shapes, p.Mean, p.P5, p.Worst, share(p.Ahead))
+	}
+	return w.Flush()
 }

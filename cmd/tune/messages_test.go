@@ -600,7 +600,6 @@ var unseen = map[string]string{
 	"%s: function %s of the library is another one than that of the file: name by --dir the folder of the library that the file makes": "it needs a library that is built, which takes a compiler and minutes",
 	"the library is built by make, which is not installed: %w: install it":                                                             "it needs a machine without make",
 	"no other library is installed that computes %s: 'tune peers' lists those that are known, and how to install them":                 "it needs a machine without other libraries",
-	"no other library could be measured that computes %s: choose others by --peers":                                                    fails,
 	"the choice of B at %s: %w":                                             fails,
 	"%s: the variant %s: %w":                                                fails,
 	"%s: the variant %s %s at %s: %w":                                       fails,

@@ -39,7 +39,7 @@ type Beside struct {
 // BesideResult is what Beside found of a function.
 type BesideResult struct {
 	Function string      `json:"function"`
-	Rows     []BesideRow `json:"rows"`
+	Rows     []BesideRow `json:"rows"` // of the shapes at which it is compared with a library at least
 	// Peers says for each library how many times as fast as it the functions are, "best" beside the fastest one at each shape.
 	Peers map[string]Ratios `json:"peers"`
 	// LeftOut says of libraries why they are not compared with.
@@ -217,6 +217,9 @@ func (b Beside) function(ctx context.Context, m *maker, s *settled, t TaskPlan, 
 		if err != nil {
 			return out, fmt.Errorf("%s %s: %w", t.Function, t.Called(shape.Fields), err)
 		}
+		if r.BestPeer == "" {
+			continue // LeftOut says why
+		}
 		if r.Unverified {
 			out.Unverified++
 		}
@@ -226,7 +229,7 @@ func (b Beside) function(ctx context.Context, m *maker, s *settled, t TaskPlan, 
 	return out, nil
 }
 
-// shape measures a function at one shape, beside each peer that is right there.
+// shape measures a function at one shape, beside each peer that is right there. The row has no BestPeer where none is.
 func (b Beside) shape(ctx context.Context, s *settled, fields []int64, source native.Source, leftOut map[string]string) (BesideRow, error) {
 	r := BesideRow{Shape: s.Called(fields), Ratios: map[string]float64{}}
 	p, peers, err := b.peers(s, fields)
@@ -246,24 +249,12 @@ func (b Beside) shape(ctx context.Context, s *settled, fields []int64, source na
 	if err := kernels.Verify(ctx, own, seeds); err != nil {
 		return r, err
 	}
-	var names []string
-	var rivals []kernels.Candidate
-	for _, peer := range peers {
-		if peer.Candidate == nil {
-			leftOut[peer.Name] = "not installed (" + peer.Install + ")"
-			continue
-		}
-		if err := kernels.Verify(ctx, peer.Candidate, seeds); err != nil {
-			if kernels.AsRejection(err) == nil {
-				return r, err
-			}
-			leftOut[peer.Name+" at "+r.Shape] = err.Error()
-			continue
-		}
-		names, rivals = append(names, peer.Name), append(rivals, peer.Candidate)
-	}
-	if len(rivals) == 0 {
+	if !slices.ContainsFunc(peers, func(p kernels.Peer) bool { return p.Candidate != nil }) {
 		return r, fmt.Errorf("no other library is installed that computes %s: 'tune peers' lists those that are known, and how to install them", s.Kernel)
+	}
+	names, rivals, err := right(ctx, peers, r.Shape, seeds, leftOut)
+	if err != nil || len(rivals) == 0 {
+		return r, err
 	}
 	limit := b.Limit
 	if limit == 0 {
@@ -275,8 +266,9 @@ func (b Beside) shape(ctx context.Context, s *settled, fields []int64, source na
 	}
 	for i, c := range final.Comparisons {
 		if c.Err != nil || !(c.Ratio > 0) {
-			if c.Err != nil {
-				leftOut[names[i]+" at "+r.Shape] = c.Err.Error()
+			at := names[i] + " at " + r.Shape
+			if leftOut[at] = "it could not be measured"; c.Err != nil {
+				leftOut[at] = c.Err.Error()
 			}
 			continue
 		}
@@ -286,10 +278,26 @@ func (b Beside) shape(ctx context.Context, s *settled, fields []int64, source na
 			r.BestPeer = names[i]
 		}
 	}
-	if r.BestPeer == "" {
-		return r, fmt.Errorf("no other library could be measured that computes %s: choose others by --peers", s.Kernel)
-	}
 	return r, nil
+}
+
+// right returns the peers that are right at a shape, and their names. leftOut is told of the others.
+func right(ctx context.Context, peers []kernels.Peer, shape string, seeds []uint64, leftOut map[string]string) (names []string, rivals []kernels.Candidate, err error) {
+	for _, peer := range peers {
+		if peer.Candidate == nil {
+			leftOut[peer.Name] = "not installed (" + peer.Install + ")"
+			continue
+		}
+		if err := kernels.Verify(ctx, peer.Candidate, seeds); err != nil {
+			if kernels.AsRejection(err) == nil {
+				return nil, nil, err
+			}
+			leftOut[peer.Name+" at "+shape] = err.Error()
+			continue
+		}
+		names, rivals = append(names, peer.Name), append(rivals, peer.Candidate)
+	}
+	return names, rivals, nil
 }
 
 // PeersInOrder returns the names of the peers of a result, the row about the best of them last.
