@@ -889,8 +889,7 @@ If the schedule or program is missing or out of date, export recreates it where 
 have to compile or run candidates, it says so and stops; --measure then runs and measures the best ones again. Nothing in
 the run directory changes. To write the schedule there, continue the run with tune resume.
 With --output FILE.json, the files that the schedule names are written beside it, as FILE.kernel.c or FILE.program.json, so that
-'tune verify FILE.json' works. A file of that name is replaced only if it belongs to the schedule that FILE.json has had until now.
-Those of that schedule that the new one lacks are removed, unless they were changed.
+'tune verify FILE.json' works. Of the files there, those of the schedule that FILE.json has had until now are replaced or removed.
 
 With --pick, a point of the front of a run with several objectives is written as json, program or library. It is built and checked
 again, and where costs are measured, measured beside the baseline; only if it is proven to be faster its verdict is faster.
