@@ -2,12 +2,18 @@ package insight
 
 // believable computes the shares of a list of points, which may be a sample of a grid. Its parameters vary together by chance, and each pair has few points
 // for each of its combinations. So what chance alone would give is taken away, and a share that chance might give is 0. A pair counts for what is
-// left when the parameters alone are removed: otherwise it would have a part of each parameter that varies with it.
+// left when the parameters alone are removed: otherwise it would have a part of each parameter that varies with it. Values next to each other share a
+// group where the points are few for so many.
 func believable(columns []column, y []float64) Shares {
 	out := Shares{Points: len(y)}
 	s, total := centred(y, false)
 	if !(total > 0) {
 		return out
+	}
+	whole := columns
+	columns = nil
+	for _, c := range whole {
+		columns = append(columns, c.coarse(max(len(y)/leastInGroup, 2)))
 	}
 	r := s.ranked()
 	var standing []column
@@ -38,7 +44,23 @@ func believable(columns []column, y []float64) Shares {
 	return out
 }
 
+// coarse puts neighbouring groups together so that there are no more than so many.
+func (c column) coarse(most int) column {
+	if c.bins <= most {
+		return c
+	}
+	out := column{name: c.name, at: make([]int32, len(c.at)), bins: most}
+	for i, group := range c.at {
+		if out.at[i] = -1; group >= 0 {
+			out.at[i] = int32(int(group) * most / c.bins)
+		}
+	}
+	return out
+}
+
 const (
+	// leastInGroup is how many points a group has on average at least. Groups of a point each explain everything, by chance too.
+	leastInGroup = 4
 	// unlikely is how often a list of costs that depend on nothing may have a parameter with a share, and how often a pair.
 	unlikely = 0.05
 	// removals is how often the parameters are removed one after the other. To remove one may bring back some of another that varies with it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"tune/results/insight"
@@ -49,7 +50,7 @@ func TestSampleOfGrid(t *testing.T) {
 			for side, of := range map[string]insight.Shares{"learned": *in.Learned, "measured": in.Measured} {
 				sum, noise := 0.0, 0.0
 				for name, share := range named(of) {
-					if sum += share; name != "a" && name != "b" {
+					if sum += share; name != "a" && name != "b" && name != "a × b" {
 						noise = max(noise, share)
 					}
 				}
@@ -58,5 +59,32 @@ func TestSampleOfGrid(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A parameter that has as many values as there are points still has its share: values next to each other count together.
+func TestSampleOfManyValues(t *testing.T) {
+	params := []space.Parameter{space.Range("a", 0, 39), space.Range("b", 0, 2)}
+	var rows [][]int
+	var entries []space.Entry
+	for i := range 40 {
+		rows = append(rows, []int{i, i % 3})
+		entries = append(entries, space.Entry{Number: i, Key: fmt.Sprintf("a=%d b=%d", i, i%3), Outcome: space.Outcome{Status: space.OK, Cost: math.Exp(float64(i) / 10)}})
+	}
+	listed, err := space.FromRows("rows", params, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := insight.Look(history(entries), listed, insight.Reference{}, learn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for side, of := range map[string]insight.Shares{"learned": *in.Learned, "measured": in.Measured} {
+		if shares := named(of); shares["a"] < 0.9 || shares["b"] > 0 {
+			t.Errorf("%s: %+v", side, of)
+		}
+	}
+	if !strings.HasPrefix(in.String(), "a 9") {
+		t.Errorf("%s, want the share of a", in)
 	}
 }
