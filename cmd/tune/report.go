@@ -125,6 +125,13 @@ type unread struct {
 	open func() (*report.Run, error)
 }
 
+// add adds a run or a file, once: a folder and a run in it may both be named.
+func (f *found) add(name string, open func() (*report.Run, error)) {
+	if !slices.ContainsFunc(f.read, func(u unread) bool { return filepath.Clean(u.name) == filepath.Clean(name) }) {
+		f.read = append(f.read, unread{name, open})
+	}
+}
+
 // reported reads the runs and libraries that arguments name into a page. shows is told how many of the runs are read.
 func (a *app) reported(args []string, page *report.Page, shows *work) error {
 	var all found
@@ -168,9 +175,7 @@ func (a *app) reportedBy(arg string, all *found) error {
 		return err
 	}
 	o := a.reportOptions()
-	open := func(dir string) {
-		all.read = append(all.read, unread{dir, func() (*report.Run, error) { return report.Open(dir, o), nil }})
-	}
+	open := func(dir string) { all.add(dir, func() (*report.Run, error) { return report.Open(dir, o), nil }) }
 	info, err := os.Stat(arg)
 	manifest := false
 	switch {
@@ -181,7 +186,7 @@ func (a *app) reportedBy(arg string, all *found) error {
 	case !info.IsDir() && filepath.Base(arg) == results.ManifestName:
 		arg, manifest = filepath.Dir(arg), true
 	case !info.IsDir():
-		all.read = append(all.read, unread{arg, func() (*report.Run, error) { return report.Measurements(arg, o) }})
+		all.add(arg, func() (*report.Run, error) { return report.Measurements(arg, o) })
 		return nil
 	}
 	if results.IsRun(arg) {
@@ -192,7 +197,7 @@ func (a *app) reportedBy(arg string, all *found) error {
 	if library != nil {
 		all.libraries = append(all.libraries, library)
 	}
-	before := len(all.read)
+	holds := library != nil
 	for _, dir := range results.Folders(arg) {
 		list, err := results.List(dir)
 		if err != nil {
@@ -203,8 +208,9 @@ func (a *app) reportedBy(arg string, all *found) error {
 			open(l.Dir)
 		}
 		all.left += len(list) - n
+		holds = holds || n > 0
 	}
-	if len(all.read) == before && library == nil {
+	if !holds {
 		return ofFile(fmt.Errorf("%s is not a run, and holds none: give the directory of a run (see tune runs), a library, or a file of measurements", arg))
 	}
 	return nil
