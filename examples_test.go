@@ -11,14 +11,15 @@ import (
 )
 
 // TestExamples builds the programs of examples, which are a module of their own, against this checkout, and runs them. Whether cgo is used
-// is left as it is for the tests, so that what they have compiled is not compiled another time.
+// is left as it is for the tests, so that what they have compiled is not compiled another time. Without what a debugger needs, linking takes half
+// of the time.
 func TestExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds programs")
 	}
 	t.Parallel()
 	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin+string(filepath.Separator), "./...")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", bin+string(filepath.Separator), "./...")
 	build.Dir = "examples"
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -40,7 +41,7 @@ func TestExamples(t *testing.T) {
 	}
 	// What it recorded is read by the commands of tune, without the program.
 	// The tags of this test and the state of the checkout would be compiled into tune. So both are as in what make test has compiled.
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-tags", ownTags(), "-o", filepath.Join(bin, "tune"), "./cmd/tune")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-buildvcs=false", "-tags", ownTags(), "-o", filepath.Join(bin, "tune"), "./cmd/tune")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -108,7 +108,7 @@ func (t tidied) Run() int {
 //	misuse TEXT… -- COMMAND…  the same for a wrong flag or argument: code 2, and a second line that names tune help
 //	fault TEXT… -- FILE      checks the file of a kernel, which must have one fault, whose line has each text
 //
-// and the conditions root, and mount, where a file system can be mounted.
+// and the conditions root, stress, which holds in make stress, and mount, where a file system can be mounted.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, scriptsIn("testdata/script"))
@@ -140,6 +140,8 @@ func scriptsIn(dir string) testscript.Params {
 			switch name {
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "stress":
+				return nativetest.Stress, nil
 			case "openblas", "dnnl":
 				return slices.ContainsFunc(peers.Find(), func(l peers.Library) bool { return l.Name == name }), nil
 			case "dnnl-int8":

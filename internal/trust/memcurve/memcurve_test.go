@@ -20,7 +20,7 @@ func TestPerPoint(t *testing.T) {
 		switch s.Name {
 		case "grid": // it needs more, because its set of points grows by doubling
 			evaluations = 30_000
-		case "random", "evolve":
+		case "evolve":
 			levels = []int{0, 2}
 		case "auto": // slow; with fidelities it is in the wrapper as it is without
 			evaluations, levels = autoEvaluations, []int{2}

@@ -64,6 +64,11 @@ func (a *arena) discard(base unsafe.Pointer, size int) {
 	a.reserved += size
 }
 
+// first is where the first large page of an arena begins, which is as large as all that it may hold, and one large page more.
+func (a *arena) first() unsafe.Pointer {
+	return unsafe.Add(a.base, roundUp(int(uintptr(a.base)), hugePage)-int(uintptr(a.base)))
+}
+
 // allocate makes room for the given number of copies and places, and maps a new arena where it is too small.
 func (w *child) allocate(copies, places int) error {
 	a := &w.arena
@@ -94,12 +99,13 @@ func (w *child) allocate(copies, places int) error {
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(base), uintptr(size), unix.MADV_HUGEPAGE)
 		// This holds for all threads of the process, and not for those of candidates alone.
 		_ = seal(uintptr(base), uintptr(size))
-		// The system looks for pages and zeroes them at their first use, which may take longer than a timing allows.
-		for at := 0; at < size; at += os.Getpagesize() {
-			*(*byte)(unsafe.Add(base, at)) = 0
+		// The system looks for pages and zeroes them at their first use, which may take longer than a timing allows. What is before the first
+		// large page, or behind the last one, is never used.
+		for at, first := 0, a.first(); at < size-hugePage; at += os.Getpagesize() {
+			*(*byte)(unsafe.Add(first, at)) = 0
 		}
 	}
-	first := unsafe.Add(a.base, roundUp(int(uintptr(a.base)), hugePage)-int(uintptr(a.base)))
+	first := a.first()
 	a.sets = unsafe.Slice((*unsafe.Pointer)(first), len(offsets))
 	for i, offset := range offsets {
 		a.sets[i] = unsafe.Add(first, offset)

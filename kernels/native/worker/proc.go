@@ -159,7 +159,10 @@ type census struct {
 }
 
 // newCensus returns the census of a command that is about to start, and so has started nothing.
-func newCensus() census { return census{system: systemThreads(), due: time.Now().Add(censusInterval)} }
+func newCensus() census {
+	_, total := systemThreads()
+	return census{system: total, due: time.Now().Add(censusInterval)}
+}
 
 const (
 	censusInterval = time.Second
@@ -168,7 +171,8 @@ const (
 
 // excess says which limit is exceeded, "" for none.
 func (c *census) excess() string {
-	now, system := time.Now(), systemThreads()
+	now := time.Now()
+	_, system := systemThreads()
 	c.system = min(c.system, system)
 	if now.Before(c.due) && system-c.system < censusGrowth {
 		return ""
@@ -189,19 +193,18 @@ func (c *census) excess() string {
 	return ""
 }
 
-// systemThreads returns the number of threads in the system, as the fourth field of /proc/loadavg has it; 0 where that
-// cannot be read.
-func systemThreads() int {
+// systemThreads returns how many threads in the system run or wait for a processor, this one included, and how many there are, as the fourth
+// field of /proc/loadavg has it; 0 where that cannot be read.
+func systemThreads() (running, total int) {
 	text, err := readFile("/proc/loadavg")
 	if err != nil {
-		return 0
+		return 0, 0
 	}
 	var a, b, c string
-	var running, total int
 	if _, err := fmt.Sscanf(string(text), "%s %s %s %d/%d", &a, &b, &c, &running, &total); err != nil {
-		return 0
+		return 0, 0
 	}
-	return total
+	return running, total
 }
 
 // oomKills returns how many processes the system has killed because memory ran out, -1 where it does not say.

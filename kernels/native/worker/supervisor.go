@@ -67,10 +67,14 @@ const (
 	killInterval  = time.Millisecond
 )
 
-// lastThread is how long a supervisor leaves a worker that has ended as it is. The thread of it that ended last still removes what /proc
-// showed of it. Who reaps the process before that spins in the system until it is done: for milliseconds, where that thread waits for the
-// very processor.
-const lastThread = 100 * time.Microsecond
+// A supervisor leaves a worker that has ended as it is: for lastThread, and while threads wait for processors, for mostLast at most. The thread
+// of it that ended last still removes what /proc showed of it. Who reaps the process before that spins in the system until it is done: for
+// milliseconds, where that thread waits for a processor.
+const (
+	lastThread = 100 * time.Microsecond
+	waitLast   = time.Millisecond
+	mostLast   = 5 * time.Millisecond
+)
 
 // supervisor is the state of a supervisor process. It is one loop on one thread, so that it still works when a fork bomb has used
 // up the system's processes and threads.
@@ -377,7 +381,7 @@ func (s *supervisor) reap() bool {
 		if child == s.pid {
 			s.beginKilling() // no other group can have its id until it is reaped
 			if s.order.Command == nil {
-				pause(lastThread)
+				leaveLast()
 			}
 		}
 		var status unix.WaitStatus
@@ -398,6 +402,16 @@ func (s *supervisor) reap() bool {
 		if s.pidfd >= 0 {
 			_ = unix.Close(s.pidfd)
 			s.pidfd = -1
+		}
+	}
+}
+
+// leaveLast waits until a worker that has ended can be reaped.
+func leaveLast() {
+	pause(lastThread)
+	for began := time.Now(); time.Since(began) < mostLast; pause(waitLast) {
+		if running, _ := systemThreads(); running <= runtime.NumCPU() {
+			return
 		}
 	}
 }

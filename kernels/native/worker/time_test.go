@@ -662,7 +662,7 @@ void tune_kernel(void *const *args, const int64_t *dims) {
 		if err := w.Load(compileText(t, ".c", c.text)); err != nil {
 			t.Fatal(err)
 		}
-		request := TimeRequest{Dims: []int64{5_000_000}, Calls: c.calls, Samples: 15, Clock: CPU}
+		request := TimeRequest{Dims: []int64{5_000_000}, Calls: c.calls, Samples: 8, Clock: CPU}
 		got, err := w.Time(t.Context(), request)
 		switch r := kernels.AsRejection(err); {
 		case c.reason == "":
