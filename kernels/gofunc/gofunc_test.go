@@ -145,6 +145,9 @@ func TestOutcomes(t *testing.T) {
 	if c := newProblem(t, f).Traits().Checking; c != kernels.FixedInput {
 		t.Error(c)
 	}
+	if out := evaluate(t, newProblem(t, f), 6); out.Status != space.WrongAnswer || !strings.HasPrefix(out.Reason, "after the timed calls: ") {
+		t.Errorf("right once, without Inputs: %+v", out)
+	}
 	f.Check = nil
 	if c := newProblem(t, f).Traits().Checking; c != kernels.NotChecked {
 		t.Error(c)
