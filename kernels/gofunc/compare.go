@@ -75,12 +75,19 @@ func (p *problem) compare(ctx context.Context, baseline kernels.Candidate, final
 	if err := s.Run(ctx); err != nil {
 		return kernels.Final{}, err
 	}
-	for i, c := range all {
-		if s.Out(i) {
-			continue
-		}
-		if err := fail(i, guarded(func() error { return c.checkCall("after the timed calls: ") })); err != nil {
-			return kernels.Final{}, err
+	// All are checked on the inputs of the comparison before any gets others.
+	checks := []func(*candidate) error{
+		func(c *candidate) error { return c.checkCall(late) },
+		func(c *candidate) error { return c.checkLate(ctx, series.Seed) },
+	}
+	for _, check := range checks {
+		for i, c := range all {
+			if s.Out(i) {
+				continue
+			}
+			if err := fail(i, guarded(func() error { return check(c) })); err != nil {
+				return kernels.Final{}, err
+			}
 		}
 	}
 	final := s.Final()

@@ -127,6 +127,7 @@ type candidate struct {
 	calls     int     // of a sample; 0 before the first measurement
 	perCall   float64 // roughly how many seconds a call takes
 	allocates bool    // whether calls leave garbage
+	live      bool    // whether it is right after Inputs alone, without being made anew; see keeps
 }
 
 // Check runs the function once on the inputs of a seed.
@@ -145,7 +146,8 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 	})
 }
 
-// Score returns the time of a call. It checks the results of one more call after that, because a function may be right once only.
+// Score returns the time of a call. It checks the results of more calls after that, because a function may be right once only, or do its work
+// in some calls alone.
 func (c *candidate) Score(ctx context.Context, _ int) (score kernels.Score, err error) {
 	c.p.turn.Lock()
 	defer c.p.turn.Unlock()
@@ -183,7 +185,10 @@ func (c *candidate) score(ctx context.Context) (kernels.Score, error) {
 		return samples, nil
 	})
 	if err == nil {
-		err = c.checkCall("after the timed calls: ")
+		err = c.checkCall(late)
+	}
+	if err == nil {
+		err = c.checkLate(ctx, 0)
 	}
 	if err != nil {
 		return kernels.Score{}, err

@@ -145,6 +145,9 @@ func TestOutcomes(t *testing.T) {
 	if c := newProblem(t, f).Traits().Checking; c != kernels.FixedInput {
 		t.Error(c)
 	}
+	if out := evaluate(t, newProblem(t, f), 6); out.Status != space.WrongAnswer || !strings.HasPrefix(out.Reason, "after the timed calls: ") {
+		t.Errorf("right once, without Inputs: %+v", out)
+	}
 	f.Check = nil
 	if c := newProblem(t, f).Traits().Checking; c != kernels.NotChecked {
 		t.Error(c)
@@ -531,5 +534,82 @@ func TestKeptOnSlowerMachine(t *testing.T) {
 	}
 	if err := c.keeps(t.Context(), 0); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSkips: a function that leaves out work in some calls is found by the calls after the timed ones, whose outputs are cleared. What takes its inputs
+// when it is made is not called on others.
+func TestSkips(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures times")
+	}
+	in, out := make([]uint64, 2000), make([]uint64, 2000)
+	work := func(in []uint64, from, to int) {
+		for i := from; i < to; i++ {
+			out[i] = in[i]
+			for range 40 {
+				out[i] = out[i]*6364136223846793005 + 1
+			}
+		}
+	}
+	half, all := len(in)/2, len(in)
+	for name, c := range map[string]struct {
+		make   func() func()
+		reason string // "" for an honest one
+	}{
+		"honest": {func() func() { return func() { work(in, 0, all) } }, ""},
+		"reads its inputs when it is made": {func() func() {
+			read := slices.Clone(in)
+			return func() { work(read, 0, all) }
+		}, ""},
+		"every other call": {func() func() {
+			calls := 0
+			return func() {
+				if calls++; calls < 8 || calls%2 == 0 {
+					work(in, 0, all)
+				}
+			}
+		}, "after the timed calls"},
+		"half of it in turns": {func() func() {
+			calls := 0
+			return func() {
+				switch calls++; {
+				case calls < 8:
+					work(in, 0, all)
+				case calls%2 == 0:
+					work(in, 0, half)
+				default:
+					work(in, half, all)
+				}
+			}
+		}, "after the timed calls"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProblem(t, Function{
+				Name: "skips", Space: newSpace(t, 1),
+				Make: func(space.Point) func() { return c.make() },
+				Inputs: func(seed uint64) {
+					for i := range in {
+						in[i] = seed + uint64(i)*seed
+					}
+					clear(out)
+				},
+				Check: func() error {
+					for i, want := range in {
+						for range 40 {
+							want = want*6364136223846793005 + 1
+						}
+						if out[i] != want {
+							return fmt.Errorf("out[%d] is %d, want %d", i, out[i], want)
+						}
+					}
+					return nil
+				},
+			})
+			got := evaluate(t, p, 1)
+			if c.reason == "" && got.Status != space.OK || c.reason != "" && (got.Status != space.WrongAnswer || !strings.Contains(got.Reason, c.reason)) {
+				t.Errorf("%v: %s, want %q", got.Status, got.Reason, c.reason)
+			}
+		})
 	}
 }

@@ -22,6 +22,9 @@ import (
 const (
 	// freshCalls is how often the inputs change, and leastFresh how often at least: freshSeconds bound the rest.
 	freshCalls, leastFresh, freshSeconds = 7, 2, 0.25
+	// newCalls is how many calls are checked after the timed ones, on outputs that were cleared, and leastNew how many at least: newSeconds bound
+	// the rest.
+	newCalls, leastNew, newSeconds = 8, 3, 0.1
 	// On a busy machine every one of a few calls may be interrupted. So a function is in doubt only if it is after each of freshTries tries.
 	freshTries = 5
 	// A kept result is found sooner than it is recomputed: a fresh call takes keptShare times as long as the same call again, beyond keptSlack.
@@ -44,10 +47,11 @@ func (c *candidate) keeps(ctx context.Context, seed uint64) error {
 	input := func(k int) uint64 { return kernels.Derive(seed, "fresh inputs") + uint64(k) }
 	t := firstCalls{fresh: math.Inf(1), again: math.Inf(1), repeated: repeated, live: c.p.f.Inputs != nil && c.p.f.Check != nil}
 	if t.live {
-		c.p.inputs(input(0))
-		c.time(1)
-		t.live = c.p.f.Check() == nil
+		if t.live, err = c.takesNew(ctx, input(0)); err != nil {
+			return err
+		}
 	}
+	c.live = t.live
 	call := func(k int, anew bool) (float64, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
@@ -85,6 +89,61 @@ func (c *candidate) keeps(ctx context.Context, seed uint64) error {
 	}
 	t.repeated = max(t.repeated, repeated)
 	return t.doubt(c.p.f.Inputs != nil)
+}
+
+// takesNew reports whether the function is right after Inputs alone. One that does nothing in some of its calls is wrong in these, so that one right call
+// of a few is enough.
+func (c *candidate) takesNew(ctx context.Context, seed uint64) (bool, error) {
+	began := time.Now()
+	for n := 1; n <= newCalls && (n <= leastNew || time.Since(began).Seconds() < newSeconds); n++ {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		c.p.inputs(seed)
+		c.time(1)
+		if c.p.f.Check() == nil {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// late begins the message about a call after the timed ones.
+const late = "after the timed calls: "
+
+// checkLate checks calls that come after the timed ones. While the inputs stay the same, the outputs hold the right result already, also after a call
+// that leaves out a part of its work. So Inputs clears the outputs before each of these calls. A function that takes new inputs gets some; another one
+// gets those again that it was made for. That shows something only where Inputs writes the same numbers again.
+func (c *candidate) checkLate(ctx context.Context, seed uint64) error {
+	if c.p.f.Inputs == nil || c.p.f.Check == nil {
+		return nil
+	}
+	seed = kernels.Derive(seed, "late inputs")
+	if !c.live {
+		c.p.inputs(seed)
+		if err := c.make(); err != nil {
+			return err
+		}
+		c.p.inputs(seed)
+		if c.time(1); c.p.f.Check() != nil {
+			return nil
+		}
+		c.time(c.calls)
+	}
+	began := time.Now()
+	for n := 1; n <= newCalls && (n <= leastNew || time.Since(began).Seconds() < newSeconds); n++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if c.live {
+			seed++
+		}
+		c.p.inputs(seed)
+		if err := c.checkCall(late); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // repeated returns the least seconds that a call takes in two samples.

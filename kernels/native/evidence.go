@@ -148,8 +148,8 @@ func (m *meter) leastRepeats() int {
 //  2. Where no timed call has been verified, it makes and verifies one more (verifyOne): a candidate may be right in its first calls and
 //     wrong in the thousandth.
 //  3. It makes and verifies a call on inputs from a part of their range (verifyNarrowed).
-//  4. It makes a call on inputs with another distribution, loads the candidate anew, and verifies that the call writes the same again
-//     (verifyReshaped).
+//  4. It makes a call on inputs with another distribution, loads the candidate anew, in a process of its own, and verifies that the call
+//     writes the same again (verifyReshaped).
 //  5. It compares calls of the fastest samples with the reference, where that can be called on their inputs (judge).
 //  6. It loads the candidate anew, so that nothing is left of earlier calls, repeats kept calls, and verifies that they write the same again. If the
 //     reference could not be asked, and the candidate is a user's, that is in a process of its own.
@@ -168,7 +168,7 @@ func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 	if err := m.verifyNarrowed(ctx); err != nil {
 		return err
 	}
-	if err := m.verifyReshaped(ctx); err != nil {
+	if err := m.verifyReshaped(ctx, behind); err != nil {
 		return err
 	}
 	judged, err := m.judge(ctx)
