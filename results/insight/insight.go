@@ -153,7 +153,7 @@ func (t *Table) measured(s *space.Space) (columns []column, y []float64, out Sha
 	y, log := logs(costs)
 	whole, all := t.whole(s)
 	if len(y) >= leastMeasured {
-		if out = analyse(columns, y, whole); s != nil && s.Listed() && !whole {
+		if out = analyse(columns, y, whole); s != nil && s.Listed() && !whole && len(y) <= mostTested {
 			out = believable(columns, y)
 		}
 	}

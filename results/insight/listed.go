@@ -59,6 +59,9 @@ func (c column) coarse(most int) column {
 }
 
 const (
+	// mostTested is how many points a list has at most where each share is tested. With more of them, what analyse takes away for chance is near enough,
+	// and the tests would take as long as the rest of a report.
+	mostTested = 1 << 14
 	// leastInGroup is how many points a group has on average at least. Groups of a point each explain everything, by chance too.
 	leastInGroup = 4
 	// unlikely is how often a list of costs that depend on nothing may have a parameter with a share, and how often a pair.
