@@ -581,7 +581,7 @@ func (c *commandCandidate) make(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if c.made, err = survey(c.dir); errors.Is(err, fs.ErrNotExist) {
+	if c.made, err = survey(c.around()); errors.Is(err, fs.ErrNotExist) {
 		return c.gone("another command")
 	} else if err != nil {
 		return kernels.Reject(space.CompileFailed, "what the build left cannot be read: %v", err)

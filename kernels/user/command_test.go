@@ -363,7 +363,7 @@ space: {parameters: [{name: n, type: int, from: 1, to: 4}]}
 command:
   files: []
   build: echo {{n}} > built
-  run: 'case {{n}} in 2) rm -rf "$PWD";; 3) rm -rf "$(dirname "$PWD")";; 4) for d in ../*; do [ ../$(basename "$PWD") = $d ] || rm -rf $d; done;; esac; cat built; true'
+  run: 'case {{n}} in 2) rm -rf "$PWD";; 3) rm -rf "$(dirname "$(dirname "$PWD")")";; 4) for d in ../../*; do [ ../../$(basename "$(dirname "$PWD")") = $d ] || rm -rf $d; done;; esac; cat built; true'
   metric: {repeats: 2, exact: `+exact+`}
 `)
 		p := problem(t, k, "")
@@ -394,6 +394,8 @@ func TestCommandStartsAfresh(t *testing.T) {
 		{"output of the build", "", "echo 7 > in", "cat in", ""},
 		{"new file", "", "echo 7 > in", "test ! -e out || exit 1; cp in out; cat out", ""},
 		{"new directory", "", "mkdir d; echo 7 > d/in", "test ! -e d/e || exit 1; mkdir -p d/e/f; cp d/in d/e/f/out; cat d/e/f/out", ""},
+		{"new file outside", "", "echo 7 > ../in", "test ! -e ../out || exit 1; cp ../in ../out; cat ../out", ""},
+		{"changed file outside", "", "echo 7 > ../in", "test $(cat ../in) = 7 || exit 1; cat ../in; echo 8 > ../in", ""},
 		{"new link", "", "mkdir d; echo 7 > d/in", "test ! -e l || exit 1; ln -s d l; cat l/in", ""},
 		{"changed file", "", "echo 7 > in", "test $(cat in) = 7 || exit 1; cat in; echo 8 > in", ""},
 		{"changed file of the same size and time", "", "echo 7 > in", "test $(cat in) = 7 || exit 1; cat in; cp -p in old; echo 8 > in; touch -r old in", ""},

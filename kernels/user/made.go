@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// made is what a build left in the directory of a candidate. Every run starts from it: a run that found the output of an earlier
+// made is what a build left in the directory of a candidate, and around it. Every run starts from it: a run that found the output of an earlier
 // one could do nothing and be right.
 type made map[string]entry
 
@@ -79,7 +79,7 @@ func (m made) restore(dir string) bool {
 
 // renew puts the directory of the candidate back to what it was after the build.
 func (c *commandCandidate) renew(ctx context.Context) error {
-	if c.p.shared() || !c.ran || c.made.restore(c.dir) {
+	if c.p.shared() || !c.ran || c.made.restore(c.around()) {
 		return nil
 	}
 	return c.make(ctx)

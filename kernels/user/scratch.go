@@ -60,15 +60,18 @@ func (s *scratch) create(c *commandCandidate) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.dir != "" {
-		os.RemoveAll(c.dir)
+		os.RemoveAll(c.around())
 	}
 	if err := s.open(); err != nil {
 		return err
 	}
 	s.next++
-	c.dir = filepath.Join(s.root, strconv.Itoa(s.next))
-	return os.Mkdir(c.dir, 0o700)
+	c.dir = filepath.Join(s.root, strconv.Itoa(s.next), "work")
+	return os.MkdirAll(c.dir, 0o700)
 }
+
+// around is the directory around that of the candidate. Nothing else is in it, so that what a program leaves in .. is found there and removed too.
+func (c *commandCandidate) around() string { return filepath.Dir(c.dir) }
 
 // open makes sure that there is a root. The caller holds mu.
 func (s *scratch) open() error {
@@ -146,7 +149,7 @@ func (s *scratch) trim() {
 func (s *scratch) drop(c *commandCandidate) {
 	s.held = slices.DeleteFunc(s.held, func(o *commandCandidate) bool { return o == c })
 	if c.dir != "" {
-		os.RemoveAll(c.dir)
+		os.RemoveAll(c.around())
 	}
 	c.dir = ""
 	c.dropTemp()
