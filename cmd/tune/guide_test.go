@@ -68,9 +68,9 @@ var (
 // clone has, and what takes 20 minutes by a check of its file.
 var guideTimes = strings.NewReplacer("--strategy grid --evals 14", "--strategy grid --start LANES=32 --evals 2", "--strategy grid --evals 18", "--strategy grid --evals 2",
 	"--budget 30s", "--evals 1", "lines: 300000", "lines: 2000", "repeats: 5", "repeats: 2", "--limit 20s", "--limit 100ms", "--seeds 20", "--seeds 3",
-	"my-kernel/kernel.yaml --budget 5m", "my-kernel/kernel.yaml --shape n=4096 --budget 5m", "--evals 40", "--evals 4", "--evals 10 --dir downloaded", "--evals 2 --dir downloaded",
+	"my-kernel/kernel.yaml --budget 5m", "my-kernel/kernel.yaml --shape n=4096 --budget 5m", "--evals 40", "--evals 3", "--evals 10 --dir downloaded", "--evals 1 --dir downloaded",
 	"--evals 6 --dir runs/wide", "--evals 1 --dir runs/wide", "--evals 8 --dir runs/replayed", "--evals 2 --dir runs/replayed",
-	"Budget: 30 * time.Second", "Budget: 3 * time.Second, Evaluations: 2", "go mod tidy", "sed -n '/^require (/,/^)/p' REPO/go.mod >> go.mod && cp REPO/go.sum .",
+	"Budget: 30 * time.Second", "Budget: 10 * time.Second, Evaluations: 2", "go mod tidy", "sed -n '/^require (/,/^)/p' REPO/go.mod >> go.mod && cp REPO/go.sum .",
 	"tune library products.yaml --budget 20m --out products-lib", "tune check products.yaml")
 
 // guideJobs are the sections of which every command is run.
@@ -127,7 +127,7 @@ func TestGuide(t *testing.T) {
 	}
 	dir := t.TempDir()
 	r := guideReader{dir: dir, repo: repo, left: map[string]int{}, skipped: map[string]bool{}, env: append(os.Environ(),
-		"XDG_CACHE_HOME="+sharedCache, "XDG_STATE_HOME="+filepath.Join(dir, ".state"), "TUNE_FINAL=50ms",
+		"XDG_CACHE_HOME="+sharedCache, "XDG_STATE_HOME="+filepath.Join(dir, ".state"), "TUNE_FINAL=20ms",
 		"GOCACHE="+cache, "GOFLAGS=-mod=mod", "GOPROXY=off")}
 	commands := map[string]int{}
 	for _, step := range guideSteps(string(text)) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"tune/kernels/native/nativetest"
 	"tune/results"
 )
 
@@ -48,7 +49,7 @@ source:
 `
 
 // TestKillLibrary: a library whose making is killed at any moment goes on by the same command, measures nothing again, and is right.
-func TestKillLibrary(t *testing.T) { testKillLibrary(t, 1, 4) }
+func TestKillLibrary(t *testing.T) { testKillLibrary(t, 1, 3) }
 
 func testKillLibrary(t *testing.T, rounds, kills int) {
 	if testing.Short() {
@@ -65,11 +66,14 @@ func testKillLibrary(t *testing.T, rounds, kills int) {
 		}
 	}
 	args := func(dir string) []string {
-		return []string{"library", filepath.Join(home, "killed.yaml"), "--evals", "2", "--measure", "20ms", "--out", dir, "-q"}
+		return []string{"library", filepath.Join(home, "killed.yaml"), "--evals", "2", "--measure", "5ms", "--out", dir, "-q"}
 	}
-	began := time.Now()
-	tuneOK(t, args(filepath.Join(home, "timed"))...)
-	whole := time.Since(began)
+	whole := 4 * time.Second // about what a library takes, which is not made once more to learn it
+	if nativetest.Stress {
+		began := time.Now()
+		tuneOK(t, args(filepath.Join(home, "timed"))...)
+		whole = time.Since(began)
+	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("moments drawn from seed %d, of %v", seed, whole)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -91,7 +95,7 @@ func testKillLibrary(t *testing.T, rounds, kills int) {
 		now.once(t)
 		tuneOK(t, "verify", dir, "--checks", "1")
 		if _, err := exec.LookPath("make"); err == nil {
-			if out, err := exec.Command("make", "-s", "-C", dir, "check", "ROUNDS=20").CombinedOutput(); err != nil || !bytes.Contains(out, []byte("all right")) {
+			if out, err := exec.Command("make", "-s", "-C", dir, "check", "ROUNDS=20", "CFLAGS=-O0").CombinedOutput(); err != nil || !bytes.Contains(out, []byte("all right")) {
 				t.Errorf("the self-test: %v\n%s", err, out)
 			}
 		}

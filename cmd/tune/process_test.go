@@ -543,7 +543,11 @@ func TestQuick(t *testing.T) {
 		}
 		t.Errorf("%s took %.2f s in the quickest of %d tries, want less than %v", what, seconds, tries, most)
 	}
-	for _, name := range []string{"transpose", "stencil"} {
+	names := []string{"transpose"}
+	if nativetest.Stress {
+		names = append(names, "stencil")
+	}
+	for _, name := range names {
 		kernel := exampleKernel(name)
 		begins := func(t *testing.T) float64 {
 			first, _ := firstEvaluation(t, kernel, phaseBaseline)

@@ -20,6 +20,9 @@ const farEvals = 64
 // largestFiles says whether TestFilesAreBounded reads a space and settings that are as large as they may be. A kernel is read anyway.
 const largestFiles = false
 
+// denseBlocks is the size of the largest file of values that TestFilesAreBounded has read, in blocks of 64 KiB: a quarter of what a file may have.
+const denseBlocks = 125
+
 // buildsForeign says whether TestForeign builds tune for another architecture.
 const buildsForeign = false
 

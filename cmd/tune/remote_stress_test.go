@@ -20,6 +20,9 @@ const farEvals = 500
 // largestFiles says whether TestFilesAreBounded reads a space and settings that are as large as they may be.
 const largestFiles = true
 
+// denseBlocks is the size of the largest file of values that TestFilesAreBounded has read, in blocks of 64 KiB: as many as a file may have.
+const denseBlocks = 500
+
 // buildsForeign says whether TestForeign builds tune for another architecture.
 const buildsForeign = true
 

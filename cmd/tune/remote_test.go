@@ -365,8 +365,8 @@ func TestTimedWorkers(t *testing.T) {
 	}
 	defer server.Close()
 	url := "nats://" + address
-	const evals = 4
-	run := startTune(t, "run", "elementwise-f32", "--shape", "n=4096", "--evals", strconv.Itoa(evals), "--final", "100ms", "--seed", "1", "--dir", dir, "--no-db", "--workers", url, "--lease", "1s")
+	const evals = 3
+	run := startTune(t, "run", "elementwise-f32", "--shape", "n=4096", "--evals", strconv.Itoa(evals), "--final", "20ms", "--seed", "1", "--dir", dir, "--no-db", "--workers", url, "--lease", "1s")
 	workers := map[string]*process{}
 	for _, name := range []string{"ada", "bob"} {
 		workers[name] = startTune(t, "worker", url, "--name", name)

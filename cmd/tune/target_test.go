@@ -273,7 +273,6 @@ func TestTargetMeasures(t *testing.T) {
 	if s := scheduleOf(t, dir); s["by"] != "bob" {
 		t.Errorf("%v", s)
 	}
-	tuneOK(t, "verify", dir)
 	bob.kill()
 	begin()
 	again := startWith(t, bare, "resume", dir, "--final", "100ms", "--no-db", "--workers", url)
