@@ -161,7 +161,7 @@ func Layouts[S native.Spec](t *testing.T, of func(native.Machine) S) {
 	for name, machine := range Machines() {
 		spec, r := of(machine), rand.New(rand.NewPCG(7, 8))
 		sums := map[string]uint64{} // of the inputs, by the name of their layout
-		for range 300 {
+		for range 120 {
 			p, err := spec.Space().Sample(r)
 			if err != nil {
 				t.Fatal(err)
