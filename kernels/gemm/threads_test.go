@@ -13,6 +13,7 @@ import (
 
 	"tune/kernels/native"
 	"tune/kernels/native/cc"
+	"tune/kernels/native/nativetest"
 )
 
 // hammerText is a program that calls tune_kernel many times, with shapes in random order and after random pauses, so that calls find
@@ -70,9 +71,9 @@ func program(t *testing.T, src native.Source, text string, limit time.Duration, 
 			t.Fatal(err)
 		}
 	}
-	run := append(slices.Clone(src.Flags), "-o", filepath.Join(dir, "program"), filepath.Join(dir, "kernel.c"), filepath.Join(dir, "main.c"), "-lm")
+	run := append(slices.Clone(src.Flags), "-o", "program", "kernel.c", "main.c", "-lm")
 	at := slices.IndexFunc(compilers, func(c cc.Compiler) bool { return c.Name == src.Compiler })
-	if out, err := exec.CommandContext(t.Context(), compilers[at].Path, run...).CombinedOutput(); err != nil {
+	if out, err := nativetest.Compile(t, dir, compilers[at].Path, run...); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(run, " "), err, out)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)

@@ -62,7 +62,7 @@ func TestAttention(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "UNITS * c->stride", "UNITS * c->context", 1)), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := tool(t, dir, "make", "check", "ROUNDS=50", "CFLAGS=-O0").CombinedOutput(); err == nil || !strings.Contains(string(out), "FAULT: heads_half v0 at ") {
+	if out, err := nativetest.Make(t, dir, "check", "ROUNDS=50", "CFLAGS=-O0"); err == nil || !strings.Contains(string(out), "FAULT: heads_half v0 at ") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"tune/kernels/gemm"
 	"tune/kernels/library/choice"
+	"tune/kernels/native/nativetest"
 )
 
 // blas is a library with cblas_sgemm and sgemm_: a tiled and a skinny kernel for each layout.
@@ -212,7 +213,7 @@ func TestBLASFaults(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "src/blas.c"), []byte(strings.ReplaceAll(text, test.from, test.to)), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			out, err := tool(t, dir, "make", "check", "CFLAGS=-O0", "ROUNDS=1").CombinedOutput()
+			out, err := nativetest.Make(t, dir, "check", "CFLAGS=-O0", "ROUNDS=1")
 			if err == nil || strings.Contains(string(out), "all right") || !regexp.MustCompile(test.want).Match(out) {
 				t.Errorf("want %s: %v\n%s", test.want, err, out)
 			}

@@ -232,7 +232,7 @@ func TestForeignFaults(t *testing.T) {
 			if err := os.WriteFile(path, []byte(strings.Replace(string(text), test.old, test.new, 1)), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := tool(t, dir, "make", "check", "CFLAGS=-O0").CombinedOutput(); err == nil || !strings.Contains(string(out), test.want) {
+			if out, err := nativetest.Make(t, dir, "check", "CFLAGS=-O0"); err == nil || !strings.Contains(string(out), test.want) {
 				t.Errorf("%v\n%s", err, out)
 			}
 			if err := os.WriteFile(path, text, 0o666); err != nil {

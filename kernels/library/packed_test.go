@@ -210,7 +210,7 @@ func faults(t *testing.T, l Library, dir string) {
 		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), test.old, test.new)), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		out, err := tool(t, dir, "make", "check", "ROUNDS=30", "CFLAGS=-O0").CombinedOutput()
+		out, err := nativetest.Make(t, dir, "check", "ROUNDS=30", "CFLAGS=-O0")
 		if found := strings.Contains(string(out), "FAULT: packs_"); (err != nil) != test.fault || found != test.fault {
 			t.Errorf("%s with %q: %v\n%s", test.file, test.new, err, out)
 		}

@@ -83,7 +83,7 @@ func TestMultiples(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), test.old, test.new)), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := tool(t, dir, "make", "check", "CFLAGS=-O0").CombinedOutput(); err == nil || !strings.Contains(string(out), "FAULT: "+test.want) {
+		if out, err := nativetest.Make(t, dir, "check", "CFLAGS=-O0"); err == nil || !strings.Contains(string(out), "FAULT: "+test.want) {
 			t.Errorf("%s with %q: %v\n%s", test.file, test.new, err, out)
 		}
 		if err := os.WriteFile(path, text, 0o666); err != nil {

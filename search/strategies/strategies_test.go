@@ -17,8 +17,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Every strategy of the table passes the conformance suite. That of auto is in its own package, with a lead so short that the suite
-// comes to the bandit; here it is for make stress. So are the defaults of surrogate: a smaller pool and one sample make it fast, and the
-// suite in its own package has many samples.
+// comes to the bandit; here it is for make stress. So are the defaults of surrogate: the whole suite in its own package has a small pool,
+// and here the brief one has one sample.
 func TestConformance(t *testing.T) {
 	for _, s := range strategies.Table() {
 		if dear(s.Name) && !slices.Contains(models(), s.Name) {
@@ -34,12 +34,17 @@ func TestConformance(t *testing.T) {
 		if dear(s.Name) {
 			options = append(options, searchtest.Dear)
 		}
-		entry := s
 		if dear(s.Name) && !stress {
-			entry = parse(t, s.Name+":"+strings.TrimPrefix(brisk(s, ""), ","))
+			entry := parse(t, s.Name+":"+strings.TrimPrefix(brisk(s, ""), ","))
+			t.Run(s.Name, func(t *testing.T) {
+				searchtest.Brief(t, func(in *space.Space, seed uint64) (search.Strategy, error) {
+					return entry.New(in, seed, strategies.Hints{})
+				})
+			})
+			continue
 		}
 		searchtest.Conformance(t, s.Name, func(in *space.Space, seed uint64) (search.Strategy, error) {
-			return entry.New(in, seed, strategies.Hints{})
+			return s.New(in, seed, strategies.Hints{})
 		}, options...)
 		// A strategy that begins with given points keeps its promises. Below, those without a model begin with one too.
 		if stress {

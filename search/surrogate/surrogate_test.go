@@ -9,7 +9,7 @@ import (
 	"tune/space"
 )
 
-// The suite with a model so small that it forgets most of what it saw; package strategies checks the defaults.
+// The suite with a model so small that it forgets most of what it saw; in make stress package strategies checks the defaults.
 func TestConformance(t *testing.T) {
 	searchtest.Conformance(t, "small", func(in *space.Space, seed uint64) (search.Strategy, error) {
 		return surrogate.New(in, seed, surrogate.Config{Pool: 20, Most: 16})

@@ -3,4 +3,4 @@
 package memcurve
 
 // How many evaluations the runs of TestPerPoint have, but those of grid.
-const mostEvaluations, autoEvaluations, surrogateEvaluations = 12_000, 700, 200
+const mostEvaluations, autoEvaluations, surrogateEvaluations = 6_000, 450, 150

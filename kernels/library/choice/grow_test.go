@@ -228,9 +228,9 @@ func shuffled(r *rand.Rand, m Matrix) (Matrix, []int) {
 // TestOrderOfRows: neither the choice nor the tree nor the certificate depends on the order of the rows.
 func TestOrderOfRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
-	for trial := range 6 {
+	for trial := range 3 {
 		m := planted(r, 60, 12, 0.05)
-		if trial%3 == 0 {
+		if trial == 0 {
 			m = random(r, 60, 12, 0.2, true)
 		}
 		other, order := shuffled(r, m)

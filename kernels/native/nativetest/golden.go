@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -129,9 +130,12 @@ func strict(t *testing.T, src native.Source) {
 	if err != nil || src.Lang != "c" || runtime.GOARCH != "amd64" {
 		return // the flags are of that architecture
 	}
-	cmd := exec.CommandContext(t.Context(), compiler, slices.Concat(src.Flags, []string{"-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c", "-"})...)
-	cmd.Stdin = strings.NewReader(src.Text)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "kernel.c"), []byte(src.Text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := Compile(t, dir, compiler, slices.Concat(src.Flags, []string{"-Wall", "-Wextra", "-Werror", "-fsyntax-only", "kernel.c"})...)
+	if err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }

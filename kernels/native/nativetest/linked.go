@@ -49,14 +49,13 @@ func Linked(t *testing.T, spec native.Spec, p space.Point, as LinkedAs) {
 	}
 	main := l.program(t, one, plain[0].Inputs)
 	l.file(t, "main.c", main)
-	build := exec.CommandContext(t.Context(), "sh", "-c", l.build+" && "+l.command[0]+" -O1 -pthread -o main main.c kernel.o -lm")
-	build.Dir = l.dir
-	if out, err := build.CombinedOutput(); err != nil {
+	out, err := Compile(t, l.dir, "sh", "-c", l.build+" && "+l.command[0]+" -O1 -pthread -o main main.c kernel.o -lm")
+	if err != nil {
 		t.Fatalf("%s: %v: %s\n%s", p, err, out, main)
 	}
 	run := exec.CommandContext(t.Context(), "./main")
 	run.Dir = l.dir
-	if out, err := run.CombinedOutput(); err != nil {
+	if out, err = run.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v: %s", p, err, out)
 	}
 	buffers := make([][]byte, len(one.Buffers))
@@ -162,7 +161,7 @@ func Layouts[S native.Spec](t *testing.T, of func(native.Machine) S) {
 	for name, machine := range Machines() {
 		spec, r := of(machine), rand.New(rand.NewPCG(7, 8))
 		sums := map[string]uint64{} // of the inputs, by the name of their layout
-		for range 300 {
+		for range 120 {
 			p, err := spec.Space().Sample(r)
 			if err != nil {
 				t.Fatal(err)
