@@ -152,10 +152,12 @@ func (t *Table) measured(s *space.Space) (columns []column, y []float64, out Sha
 	}
 	y, log := logs(costs)
 	whole, all := t.whole(s)
-	if len(y) >= leastMeasured {
-		if out = analyse(columns, y, whole); s != nil && s.Listed() && !whole && len(y) <= mostTested {
-			out = believable(columns, y)
-		}
+	switch {
+	case len(y) < leastMeasured:
+	case s != nil && s.Listed() && !whole && len(y) <= mostTested:
+		out = believable(columns, y)
+	default:
+		out = analyse(columns, y, whole)
 	}
 	out.Log, out.Points, out.All = log, len(y), all
 	return columns, y, out

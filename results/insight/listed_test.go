@@ -11,6 +11,20 @@ import (
 	"tune/space"
 )
 
+// lookListed looks at outcomes in a space that lists its points.
+func lookListed(t *testing.T, params []space.Parameter, rows [][]int, entries []space.Entry) *insight.Insight {
+	t.Helper()
+	listed, err := space.FromRows("rows", params, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := insight.Look(history(entries), listed, insight.Reference{}, learn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
 // Of a list of points that is a sample of a grid, a parameter that decides nothing has no share, and the shares add up to little more than 100 %. With
 // what chance gives, those of a model of 40 points add up to 500 %.
 func TestSampleOfGrid(t *testing.T) {
@@ -39,14 +53,7 @@ func TestSampleOfGrid(t *testing.T) {
 				entries = append(entries, space.Entry{Number: len(rows), Key: key[1:], Outcome: space.Outcome{Status: space.OK, Cost: cost}})
 				rows = append(rows, row)
 			}
-			listed, err := space.FromRows("rows", params, rows)
-			if err != nil {
-				t.Fatal(err)
-			}
-			in, err := insight.Look(history(entries), listed, insight.Reference{}, learn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := lookListed(t, params, rows, entries)
 			for side, of := range map[string]insight.Shares{"learned": *in.Learned, "measured": in.Measured} {
 				sum, noise := 0.0, 0.0
 				for name, share := range named(of) {
@@ -71,14 +78,7 @@ func TestSampleOfManyValues(t *testing.T) {
 		rows = append(rows, []int{i, i % 3})
 		entries = append(entries, space.Entry{Number: i, Key: fmt.Sprintf("a=%d b=%d", i, i%3), Outcome: space.Outcome{Status: space.OK, Cost: math.Exp(float64(i) / 10)}})
 	}
-	listed, err := space.FromRows("rows", params, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := insight.Look(history(entries), listed, insight.Reference{}, learn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := lookListed(t, params, rows, entries)
 	for side, of := range map[string]insight.Shares{"learned": *in.Learned, "measured": in.Measured} {
 		if shares := named(of); shares["a"] < 0.9 || shares["b"] > 0 {
 			t.Errorf("%s: %+v", side, of)
