@@ -75,7 +75,7 @@ two are not of one kernel and shape; 4 with --fail-over, it cannot tell; 130 int
 		}
 		for _, arg := range args {
 			if modellib.IsLibrary(arg) {
-				return ofFile(fmt.Errorf("%s is the library of a model, which compare does not take: 'tune guard %s' measures it beside its plain forms", arg, kernels.ShellWord(arg)))
+				return ofFile(fmt.Errorf("%s is the library of a model, which compare does not take: 'tune guard %s' measures it beside its plain forms", arg, plain.ShellWord(arg)))
 			}
 		}
 		if library.IsLibrary(args[0]) || library.IsLibrary(args[1]) {

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune/internal/files"
-	"tune/kernels"
+	"tune/internal/plain"
 	"tune/results/exchange"
 	"tune/space"
 )
@@ -46,7 +46,7 @@ The input may be compressed with gzip; the output is if its name ends in .gz.`,
 			return usage(fmt.Errorf("--output: %s: import writes a space as YAML, and measurements as JSON: write a file that ends in .yaml, .json or .json.gz", *output))
 		}
 		if isRunDir(args[0]) {
-			return ofFile(fmt.Errorf("%s is a run, and no file: to convert it, use 'tune export %s --format recorded'", args[0], kernels.ShellWord(args[0])))
+			return ofFile(fmt.Errorf("%s is a run, and no file: to convert it, use 'tune export %s --format recorded'", args[0], plain.ShellWord(args[0])))
 		}
 		if err := cmp.Or(takes(args[0], wantsForeign), noImport(args[0])); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune"
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/treehash"
 	"tune/results"
@@ -64,7 +65,7 @@ wrong pass is named.`,
 		if _, serr := os.Stat(args[0]); err != nil && serr == nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		} else if err != nil && isYAML(kernel) {
-			return usage(fmt.Errorf("--kernel: %s is the file of a kernel: 'tune run %s' tunes it, and 'tune explain DIR' explains that run", kernel, kernels.ShellWord(kernel)))
+			return usage(fmt.Errorf("--kernel: %s is the file of a kernel: 'tune run %s' tunes it, and 'tune explain DIR' explains that run", kernel, plain.ShellWord(kernel)))
 		} else if err != nil {
 			return set.blame("kernel", err)
 		}

@@ -12,7 +12,6 @@ import (
 
 	"tune/internal/files"
 	"tune/internal/plain"
-	"tune/kernels"
 	"tune/results"
 	"tune/results/insight"
 	"tune/space"
@@ -70,7 +69,7 @@ func (a *app) explainRun(ctx context.Context, w io.Writer, dir string) error {
 		}
 		var words []string
 		for _, word := range b.Command {
-			words = append(words, kernels.ShellWord(word))
+			words = append(words, plain.ShellWord(word))
 		}
 		fmt.Fprintf(w, "build     %s\n", strings.Join(words, " "))
 		if b.Version != "" {

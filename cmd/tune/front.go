@@ -7,7 +7,6 @@ import (
 
 	"tune"
 	"tune/internal/plain"
-	"tune/kernels"
 	"tune/space"
 )
 
@@ -44,7 +43,7 @@ func (a *app) printFront(r *tune.Report) {
 	if more := len(r.Front) - mostFront; more > 0 {
 		fmt.Fprintf(a.stdout, "          and %d more: --json has all\n", more)
 	}
-	fmt.Fprintf(a.stdout, "pick      tune export %s --pick %s\n", kernels.ShellWord(r.Dir), kernels.ShellWord(r.Goals.Pick()))
+	fmt.Fprintf(a.stdout, "pick      tune export %s --pick %s\n", plain.ShellWord(r.Dir), plain.ShellWord(r.Goals.Pick()))
 }
 
 // frontJSON is a point of a front as JSON.

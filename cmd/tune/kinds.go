@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tune/internal/files"
-	"tune/kernels"
+	"tune/internal/plain"
 	"tune/kernels/user"
 	"tune/results/exchange"
 	"tune/results/library"
@@ -34,7 +34,7 @@ var (
 )
 
 // command says which command takes the file.
-func (k fileKind) command(path string) string { return fmt.Sprintf(k.takes, kernels.ShellWord(path)) }
+func (k fileKind) command(path string) string { return fmt.Sprintf(k.takes, plain.ShellWord(path)) }
 
 // mostTold is the size in bytes up to which a YAML file is read to tell what it is, beside the reading of the command itself.
 const mostTold = 256 << 10
@@ -143,7 +143,7 @@ const (
 // noData refuses a path where a command takes a file of measurements.
 func noData(path string) error {
 	if isRunDir(path) {
-		return ofFile(fmt.Errorf("%s is a run, and no file of measurements: 'tune export %s --format recorded -o FILE' makes one of it", path, kernels.ShellWord(path)))
+		return ofFile(fmt.Errorf("%s is a run, and no file of measurements: 'tune export %s --format recorded -o FILE' makes one of it", path, plain.ShellWord(path)))
 	}
 	if err := takes(path, wantsData); err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"tune"
 	"tune/internal/files"
 	"tune/internal/plain"
-	"tune/kernels"
 	"tune/kernels/native"
 	"tune/results"
 	"tune/results/schedule"
@@ -74,7 +73,7 @@ func (a *app) exportLibrary(ctx context.Context, e schedule.Exporter, dir, name,
 	}
 	var command []string
 	for _, word := range l.Command {
-		command = append(command, kernels.ShellWord(word))
+		command = append(command, plain.ShellWord(word))
 	}
 	if _, err = fmt.Fprintf(a.stdout, "%s\n%s\nbuild     %s\n", header, source, strings.Join(command, " ")); err != nil || schedule.Repacking == nil {
 		return err

@@ -33,7 +33,7 @@ func (a *app) lookup(name string) (kernels.Kernel, error) {
 	info, serr := os.Stat(name)
 	switch {
 	case isRunDir(name):
-		return nil, ofFile(fmt.Errorf("%s is a run, and no kernel: 'tune resume %s' continues it", name, kernels.ShellWord(name)))
+		return nil, ofFile(fmt.Errorf("%s is a run, and no kernel: 'tune resume %s' continues it", name, plain.ShellWord(name)))
 	case serr == nil && info.IsDir():
 		return nil, ofFile(fmt.Errorf("%s is a folder without the file of a kernel: name a file, or a kernel of 'tune list'", name))
 	case serr == nil && info.Mode().IsRegular():
@@ -107,9 +107,9 @@ func absent(path string) error {
 
 // nothingValid says why a run has no result.
 func nothingValid(dir string, evaluated int) error {
-	err := fmt.Errorf("no candidate was valid: see 'tune export %s --format csv' for the reasons", kernels.ShellWord(dir))
+	err := fmt.Errorf("no candidate was valid: see 'tune export %s --format csv' for the reasons", plain.ShellWord(dir))
 	if evaluated == 0 {
-		err = fmt.Errorf("no candidate was evaluated before the budget ended: continue with a longer one, 'tune resume %s --budget TIME'", kernels.ShellWord(dir))
+		err = fmt.Errorf("no candidate was evaluated before the budget ended: continue with a longer one, 'tune resume %s --budget TIME'", plain.ShellWord(dir))
 	}
 	return &exitError{exitNoValid, err}
 }
@@ -163,7 +163,7 @@ func isRun(dir string) error {
 	}
 	more := ""
 	if len(list) > most {
-		more = fmt.Sprintf(" and %d more, which 'tune runs --out %s' lists", len(list)-most, kernels.ShellWord(dir))
+		more = fmt.Sprintf(" and %d more, which 'tune runs --out %s' lists", len(list)-most, plain.ShellWord(dir))
 	}
 	return ofFile(fmt.Errorf("%s is a folder of runs, and no run itself: name one of %s%s", dir, strings.Join(names, ", "), more))
 }

@@ -326,7 +326,7 @@ Exit codes:
   tune verify runs/treehash-20260102-150405-1/best.json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 && slices.Contains(a.table.Names(), args[0]) {
-				return usage(fmt.Errorf("unknown command %q (did you mean 'tune run %s'?)", args[0], kernels.ShellWord(args[0])))
+				return usage(fmt.Errorf("unknown command %q (did you mean 'tune run %s'?)", args[0], plain.ShellWord(args[0])))
 			}
 			if len(args) > 0 && strings.Contains(args[0], ".") {
 				if other := noKernel(args[0]); other != nil {
@@ -334,7 +334,7 @@ Exit codes:
 				}
 			}
 			if len(args) > 0 && isYAML(args[0]) {
-				return usage(fmt.Errorf("unknown command %q (did you mean 'tune run %s'?)", args[0], kernels.ShellWord(args[0])))
+				return usage(fmt.Errorf("unknown command %q (did you mean 'tune run %s'?)", args[0], plain.ShellWord(args[0])))
 			}
 			if len(args) > 0 && strings.ContainsAny(args[0], "./") {
 				if info, err := os.Stat(args[0]); err == nil && info.Mode().IsRegular() {

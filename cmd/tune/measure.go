@@ -9,7 +9,6 @@ import (
 
 	"tune"
 	"tune/internal/plain"
-	"tune/kernels"
 	"tune/results"
 	"tune/space"
 )
@@ -120,7 +119,7 @@ func (a *app) finishMeasure(dir string, report *tune.Report, err error, asJSON b
 	case report.Schedule.Verdict == space.Unverified && report.Schedule.By != "":
 		return fmt.Errorf("the measurement could not be verified: repeat it when the machine of worker %s is quiet, or give it more time by --limit", plain.Line(report.Schedule.By))
 	case report.Schedule.Verdict == space.Unverified:
-		return fmt.Errorf("the measurement could not be verified: repeat it on a quiet machine with 'tune measure %s --wait TIME', or give it more time by --limit", kernels.ShellWord(dir))
+		return fmt.Errorf("the measurement could not be verified: repeat it on a quiet machine with 'tune measure %s --wait TIME', or give it more time by --limit", plain.ShellWord(dir))
 	}
 	return nil
 }

@@ -166,7 +166,7 @@ func (a *app) askedKernel(path string, fidelities int) (*asktell.Kernel, error) 
 	switch kind := kindOf(path); kind {
 	case kindUnknown, kindSpace, kindT1:
 	case kindKernel:
-		return nil, ofFile(fmt.Errorf("%s describes a kernel, and not a space alone: 'tune run %s' tunes it", path, kernels.ShellWord(path)))
+		return nil, ofFile(fmt.Errorf("%s describes a kernel, and not a space alone: 'tune run %s' tunes it", path, plain.ShellWord(path)))
 	default:
 		return nil, ofFile(fmt.Errorf("%s %s, and no space: %s", path, kind.is, kind.command(path)))
 	}
@@ -189,7 +189,7 @@ func (a *app) optimizeOn(c *cobra.Command, o optimizing, set settings, indexed s
 	defer a.end(found)
 	k := found.Asked()
 	if k == nil {
-		return usage(fmt.Errorf("--dir: %s is a run of a kernel, and has no client: 'tune resume %s' continues it", set.dir, kernels.ShellWord(set.dir)))
+		return usage(fmt.Errorf("--dir: %s is a run of a kernel, and has no client: 'tune resume %s' continues it", set.dir, plain.ShellWord(set.dir)))
 	}
 	if len(args) > 0 {
 		levels := k.Levels()
@@ -264,12 +264,12 @@ func (s *asking) start(begin tune.Start) {
 
 // again is the command that goes on with the run.
 func (s *asking) again() string {
-	text := "tune optimize --dir " + kernels.ShellWord(s.dir)
+	text := "tune optimize --dir " + plain.ShellWord(s.dir)
 	for i, word := range s.command {
 		if i == 0 {
 			text += " --"
 		}
-		text += " " + kernels.ShellWord(plain.Line(word))
+		text += " " + plain.ShellWord(plain.Line(word))
 	}
 	return text
 }

@@ -414,7 +414,7 @@ func adviseRun(dir, path string, made bool, err error) error {
 		if failed && base.Outcome.Status == space.WrongAnswer {
 			what = "it, its tolerance or the defaults of its parameters"
 		}
-		return fmt.Errorf("%w: fix %s in %s (try it with 'tune check %s'), and %s", err, what, path, kernels.ShellWord(configPath(path)), again)
+		return fmt.Errorf("%w: fix %s in %s (try it with 'tune check %s'), and %s", err, what, path, plain.ShellWord(configPath(path)), again)
 	case failed:
 		return fmt.Errorf("%w: mend what it names, and %s", err, again)
 	}
@@ -434,7 +434,7 @@ func adviseRun(dir, path string, made bool, err error) error {
 		return err // in every directory
 	}
 	if _, slow := errors.AsType[*tune.SlowBaselineError](err); slow {
-		return fmt.Errorf("%w: continue it with 'tune resume %s --budget TIME'", err, kernels.ShellWord(dir))
+		return fmt.Errorf("%w: continue it with 'tune resume %s --budget TIME'", err, plain.ShellWord(dir))
 	}
 	if _, busy := errors.AsType[*results.InUseError](err); busy {
 		return fmt.Errorf("%w: wait for it, or use another --dir", err)
@@ -444,18 +444,18 @@ func adviseRun(dir, path string, made bool, err error) error {
 	}
 	switch _, unfit := errors.AsType[*results.DirError](err); {
 	case unfit && isRunDir(dir):
-		return fmt.Errorf("%w: continue it with 'tune resume %s', or use another --dir", err, kernels.ShellWord(dir))
+		return fmt.Errorf("%w: continue it with 'tune resume %s', or use another --dir", err, plain.ShellWord(dir))
 	case unfit:
 		return fmt.Errorf("%w: use another --dir", err)
 	case isRunDir(dir):
-		return fmt.Errorf("%w; then 'tune resume %s' continues the run", err, kernels.ShellWord(dir))
+		return fmt.Errorf("%w; then 'tune resume %s' continues the run", err, plain.ShellWord(dir))
 	}
 	return err
 }
 
 // adviseFull adds to the error of a full disk what to do about it, and how the run in a directory goes on.
 func adviseFull(dir string, err error) error {
-	return adviseFullBy(dir, "tune resume "+kernels.ShellWord(dir), err)
+	return adviseFullBy(dir, "tune resume "+plain.ShellWord(dir), err)
 }
 
 // adviseFullBy is adviseFull for a run that another command continues.
@@ -617,13 +617,13 @@ func (a *app) runAt(arg string, yes, run bool, call string) (string, *catalog.Fo
 // what the command cannot do.
 func adviseProgram(err error, call string) error {
 	if missing, ok := errors.AsType[*catalog.MissingError](err); ok {
-		return fmt.Errorf("%w; 'tune explain %[2]s', 'tune report %[2]s' and 'tune export %[2]s' show the run without it", missing, kernels.ShellWord(missing.Dir))
+		return fmt.Errorf("%w; 'tune explain %[2]s', 'tune report %[2]s' and 'tune export %[2]s' show the run without it", missing, plain.ShellWord(missing.Dir))
 	}
 	program, ok := errors.AsType[*catalog.ProgramError](err)
 	if !ok {
 		return err
 	}
-	return fmt.Errorf("%w: let it call %s; here 'tune explain %[3]s', 'tune report %[3]s' and 'tune export %[3]s' show the run", program, call, kernels.ShellWord(program.Dir))
+	return fmt.Errorf("%w: let it call %s; here 'tune explain %[3]s', 'tune report %[3]s' and 'tune export %[3]s' show the run", program, call, plain.ShellWord(program.Dir))
 }
 
 // finish prints a report and turns it into an exit code.
@@ -643,9 +643,9 @@ func (a *app) finish(report *tune.Report, err error, asJSON bool) error {
 		return err
 	case report.Result.Stop == search.Interrupted:
 		if report.Settings.For != "" {
-			return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with 'tune resume %s --workers URL'", kernels.ShellWord(report.Dir))}
+			return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with 'tune resume %s --workers URL'", plain.ShellWord(report.Dir))}
 		}
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with 'tune resume %s'", kernels.ShellWord(report.Dir))}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with 'tune resume %s'", plain.ShellWord(report.Dir))}
 	case report.Result.Told == 0:
 		return nothingValid(report.Dir, 0)
 	case report.Schedule == nil:
@@ -979,7 +979,7 @@ func (a *app) export(ctx context.Context, e schedule.Exporter, dir string, to ex
 	_, program := errors.AsType[*catalog.ProgramError](lacks)
 	_, missing := errors.AsType[*catalog.MissingError](lacks)
 	if (program || missing) && (to.format == libraryFormat || to.format == "trace") {
-		return fmt.Errorf("--format %s: %w: 'tune export %s --format program' writes what the run found", to.format, lacks, kernels.ShellWord(dir))
+		return fmt.Errorf("--format %s: %w: 'tune export %s --format program' writes what the run found", to.format, lacks, plain.ShellWord(dir))
 	}
 	if e.Measure {
 		if err := measuredElsewhere(dir); err != nil {
@@ -1008,7 +1008,7 @@ func adviseExport(dir string, err error) error {
 	}
 	if stale, ok := errors.AsType[*tune.StaleError](err); ok {
 		return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
-			stale, kernels.ShellWord(dir))
+			stale, plain.ShellWord(dir))
 	}
 	return err
 }
@@ -1165,7 +1165,7 @@ func scheduleIn(dir string) (string, error) {
 	if err := withoutResult(dir); err != nil {
 		return "", err
 	}
-	return "", fmt.Errorf("%s is missing: 'tune resume %s' writes it, if the run was interrupted", path, kernels.ShellWord(dir))
+	return "", fmt.Errorf("%s is missing: 'tune resume %s' writes it, if the run was interrupted", path, plain.ShellWord(dir))
 }
 
 // mostChecks bounds --checks, whose seeds are drawn beforehand and printed.

@@ -18,9 +18,9 @@ import (
 
 // aim has the target of a run open the kernel. With a server of its own the run waits for the target.
 func (f *farm) aim(ctx context.Context, r *remoteFlags, run farmed, bring []remote.File, url string) error {
-	start := fmt.Sprintf("start it with 'tune worker %s --name %s'", url, kernels.ShellWord(run.target))
+	start := fmt.Sprintf("start it with 'tune worker %s --name %s'", url, plain.ShellWord(run.target))
 	if r.listen != "" { // whose line says at which address
-		start = "start it with --name " + kernels.ShellWord(run.target)
+		start = "start it with --name " + plain.ShellWord(run.target)
 	}
 	var found remote.Info
 	for said := ""; ; {
@@ -142,7 +142,7 @@ func measuredElsewhere(dir string) error {
 	if err != nil || !run.Settings.Measured {
 		return err
 	}
-	return tunedElsewhere(run, fmt.Sprintf("'tune measure %s --workers URL' measures its best points there", kernels.ShellWord(dir)))
+	return tunedElsewhere(run, fmt.Sprintf("'tune measure %s --workers URL' measures its best points there", plain.ShellWord(dir)))
 }
 
 // measureFarm connects to the worker whose machine a run is tuned for, to measure there; nil for a run that is measured here. waits says that
@@ -198,9 +198,9 @@ func (r *remoteFlags) adviseTarget(command, dir string, err error) error {
 	if !is {
 		return err
 	}
-	where := "--workers " + kernels.ShellWord(remote.Redact(r.workers))
+	where := "--workers " + plain.ShellWord(remote.Redact(r.workers))
 	if r.listen != "" {
-		where = "--listen " + kernels.ShellWord(r.listen)
+		where = "--listen " + plain.ShellWord(r.listen)
 	}
-	return fmt.Errorf("%w: nothing that was measured is lost; start it again, and continue with 'tune %s %s %s'", gone, command, kernels.ShellWord(dir), where)
+	return fmt.Errorf("%w: nothing that was measured is lost; start it again, and continue with 'tune %s %s %s'", gone, command, plain.ShellWord(dir), where)
 }

@@ -1,7 +1,7 @@
 // Package plain makes untrusted text safe to show: output of a candidate or its compiler, and names and values from files that
 // somebody else wrote. Terminals obey escape sequences, control characters break pages, and bidirectional controls show a text in
 // a different order. None of them is left. Nor does a text leave its line, its comment or its string of C. It also has helpers for
-// messages: counts with their nouns, long texts cut short, numbers.
+// messages: counts with their nouns, long texts cut short, numbers, words of a shell.
 package plain
 
 import (

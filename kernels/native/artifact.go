@@ -99,7 +99,7 @@ func (c *candidate) writeProgramAs(w io.Writer, prefix, about string) error {
 func commandText(command []string) string {
 	var words []string
 	for _, arg := range command {
-		words = append(words, kernels.ShellWord(strings.ReplaceAll(arg, "\n", " ")))
+		words = append(words, plain.ShellWord(strings.ReplaceAll(arg, "\n", " ")))
 	}
 	return strings.Join(words, " ")
 }

@@ -88,7 +88,7 @@ func openTensor(text string, g *Spec) (func() ([]byte, error), error) {
 	defer f.Close()
 	t, err := f.Tensor(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w ('tune gguf %s' lists the tensors)", err, kernels.ShellWord(path))
+		return nil, fmt.Errorf("%w ('tune gguf %s' lists the tensors)", err, plain.ShellWord(path))
 	}
 	format, err := t.Format()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/native/timing"
@@ -665,7 +666,7 @@ func (c *commandCandidate) script() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\n# %s\nset -e\n", c.point.Key())
 	if c.p.shared() {
-		fmt.Fprintf(&b, "cd %s\n", kernels.ShellWord(c.directory()))
+		fmt.Fprintf(&b, "cd %s\n", plain.ShellWord(c.directory()))
 	} else {
 		b.WriteString("# It runs in a directory of its own")
 		for i, f := range c.p.c.files {
@@ -675,7 +676,7 @@ func (c *commandCandidate) script() string {
 	}
 	for _, v := range c.p.environment(c.values()) {
 		name, value, _ := strings.Cut(v, "=")
-		fmt.Fprintf(&b, "%s=%s; export %s\n", name, kernels.ShellWord(value), name)
+		fmt.Fprintf(&b, "%s=%s; export %s\n", name, plain.ShellWord(value), name)
 	}
 	if l := c.p.c.setup; l != nil {
 		// Like tune, it runs where all candidates do, or in a directory of its own with copies of the files.
@@ -702,7 +703,7 @@ func (l *line) script(v values) string {
 		return strings.TrimSpace(words[2]) + "\n"
 	}
 	for i, word := range words {
-		words[i] = kernels.ShellWord(word)
+		words[i] = plain.ShellWord(word)
 	}
 	return strings.Join(words, " ") + "\n"
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"tune/internal/plain"
-	"tune/kernels"
 )
 
 // Plan lists what the kernel compiles and runs, for a user who decides whether it may. The lines are safe for terminals. Values
@@ -130,7 +129,7 @@ func (l *line) text() string {
 		return words[0]
 	}
 	for i, w := range words {
-		words[i] = kernels.ShellWord(w)
+		words[i] = plain.ShellWord(w)
 	}
 	return strings.Join(words, " ")
 }

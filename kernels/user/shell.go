@@ -3,7 +3,7 @@ package user
 import (
 	"strings"
 
-	"tune/kernels"
+	"tune/internal/plain"
 )
 
 // A text that is run by sh -c is a program, but a value in it must remain a value: "a; rm -rf x" must become a word with a
@@ -231,7 +231,7 @@ func (s *shellScan) command(r rune, less bool) {
 }
 
 // shellSafe reports whether a value needs no quotes anywhere in a shell's text.
-func shellSafe(value string) bool { return value == "" || kernels.ShellWord(value) == value }
+func shellSafe(value string) bool { return value == "" || plain.ShellWord(value) == value }
 
 // shellQuote quotes a value for its context.
 func shellQuote(value string, where quoting) string {
@@ -243,7 +243,7 @@ func shellQuote(value string, where quoting) string {
 	case where == single:
 		return strings.ReplaceAll(value, `'`, `'\''`)
 	}
-	return kernels.ShellWord(value)
+	return plain.ShellWord(value)
 }
 
 // expandShell inserts the values, quoted for their contexts. An empty one leaves nothing.

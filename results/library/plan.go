@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/space"
@@ -99,7 +100,7 @@ func (f *File) Plan(find Kernels, machine string) (*Plan, error) {
 		if err != nil {
 			first, more, several := strings.Cut(err.Error(), "\n")
 			if several {
-				first += fmt.Sprintf(" (and %d more: 'tune check %s' lists them)", 1+strings.Count(more, "\n"), kernels.ShellWord(f.beside(f.Tasks[i].Kernel)))
+				first += fmt.Sprintf(" (and %d more: 'tune check %s' lists them)", 1+strings.Count(more, "\n"), plain.ShellWord(f.beside(f.Tasks[i].Kernel)))
 			}
 			return nil, f.fault([]any{"tasks", i, "kernel"}, "%s", first)
 		}

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"tune/internal/files"
-	"tune/kernels"
+	"tune/internal/plain"
 	"tune/kernels/native"
 	"tune/space"
 )
@@ -99,7 +99,7 @@ func reopen(ctx context.Context, dir string, find Kernels) (*maker, *Report, []*
 	path := filepath.Join(dir, tuningDir, planName)
 	text, err := files.Read(path, mostPlan)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil, fmt.Errorf("%s holds no library that tune has made: 'tune library FILE.yaml --out %s' makes one", dir, kernels.ShellWord(dir))
+		return nil, nil, nil, fmt.Errorf("%s holds no library that tune has made: 'tune library FILE.yaml --out %s' makes one", dir, plain.ShellWord(dir))
 	}
 	if err != nil {
 		return nil, nil, nil, err

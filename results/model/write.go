@@ -17,7 +17,6 @@ import (
 
 	"tune/internal/files"
 	"tune/internal/plain"
-	"tune/kernels"
 	"tune/kernels/model"
 	"tune/kernels/native"
 )
@@ -145,7 +144,7 @@ func (m *maker) fillOf(r *Report) (fill, error) {
 func makeWords(flags []string) string {
 	var out []string
 	for _, f := range flags {
-		out = append(out, strings.ReplaceAll(kernels.ShellWord(f), "$", "$$"))
+		out = append(out, strings.ReplaceAll(plain.ShellWord(f), "$", "$$"))
 	}
 	return strings.Join(out, " ")
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/results"
 	"tune/search/strategies"
@@ -21,7 +22,7 @@ func (m *Maker) reproduce(trial int) []string {
 		return nil // what a strategy asks for depends on times, which differ in every run; or it did not ask for the point
 	}
 	if m.Kernel.Info.Asked {
-		return []string{"tune replay " + kernels.ShellWord(m.Run)}
+		return []string{"tune replay " + plain.ShellWord(m.Run)}
 	}
 	set := m.Settings
 	run, entry, err := begins(set, m.Kernel.Info.Files)
@@ -67,25 +68,25 @@ func (m *Maker) reproduce(trial int) []string {
 func begins(set results.Settings, files kernels.Files) (line string, entry strategies.Strategy, err error) {
 	kernel := set.Kernel
 	if file := files.Path; file != "" {
-		kernel = "-c " + kernels.ShellWord(file)
+		kernel = "-c " + plain.ShellWord(file)
 	}
 	if data := files.Data; data != nil {
-		kernel += " --data " + kernels.ShellWord(data.Path)
+		kernel += " --data " + plain.ShellWord(data.Path)
 	}
 	for _, from := range set.From {
-		kernel += " --from " + kernels.ShellWord(from.Path)
+		kernel += " --from " + plain.ShellWord(from.Path)
 	}
 	if slices.ContainsFunc(set.From, func(f results.From) bool { return f.Other }) {
 		kernel += " --from-any"
 	}
 	if set.Objectives != "" {
-		kernel += " --objective " + kernels.ShellWord(set.Objectives)
+		kernel += " --objective " + plain.ShellWord(set.Objectives)
 	}
 	for _, name := range slices.Sorted(maps.Keys(set.Pinned)) {
-		kernel += " --pin " + kernels.ShellWord(name+"="+set.Pinned[name])
+		kernel += " --pin " + plain.ShellWord(name+"="+set.Pinned[name])
 	}
 	for _, key := range set.First {
-		kernel += " --start " + kernels.ShellWord(key)
+		kernel += " --start " + plain.ShellWord(key)
 	}
 	if set.Shape != "" {
 		kernel += " --shape " + set.Shape
@@ -103,17 +104,17 @@ func Again(set results.Settings, info kernels.Info, dir string) string {
 		return "" // only the program has the kernel
 	}
 	if info.Asked {
-		return "tune replay " + kernels.ShellWord(dir)
+		return "tune replay " + plain.ShellWord(dir)
 	}
 	line, _, err := begins(set, info.Files)
 	if err != nil {
 		return ""
 	}
 	if set.For != "" {
-		line += " --for " + kernels.ShellWord(set.For)
+		line += " --for " + plain.ShellWord(set.For)
 	}
 	if len(set.Metrics) > 0 {
-		line += " --metrics " + kernels.ShellWord(strings.Join(set.Metrics, ","))
+		line += " --metrics " + plain.ShellWord(strings.Join(set.Metrics, ","))
 	}
 	if wall := space.Duration(set.Budget.WallSeconds); wall > 0 {
 		line += fmt.Sprintf(" --budget %s", wall)
@@ -122,7 +123,7 @@ func Again(set results.Settings, info kernels.Info, dir string) string {
 		line += fmt.Sprintf(" --evals %d", n)
 	}
 	if target := set.Budget.Target; target != nil {
-		line += " --target " + kernels.ShellWord(costText(space.Unit(set.Unit), *target))
+		line += " --target " + plain.ShellWord(costText(space.Unit(set.Unit), *target))
 	}
 	if set.Clock == results.Simulated {
 		line += fmt.Sprintf(" --jobs %d", set.Jobs) // the workers decide what is evaluated
@@ -146,7 +147,7 @@ func costText(unit space.Unit, cost float64) string {
 // original run, not limits that end it at the trial. Where what was left is a reading of the clock, and where a sitting was
 // interrupted before any other limit, only a replay of the run itself repeats what it did.
 func (m *Maker) reproducePaced(run string, trial int) []string {
-	replay := []string{"tune replay " + kernels.ShellWord(m.Run)}
+	replay := []string{"tune replay " + plain.ShellWord(m.Run)}
 	var limits []int
 	for _, b := range m.Batches {
 		if b.First > trial {

@@ -16,7 +16,7 @@ import (
 
 // Forms of parts of the command lines in a schedule.
 const (
-	shellWord = `(?:[-_+=./,:@%A-Za-z0-9]+|'(?:[^']|'\\'')*')` // as kernels.ShellWord writes one
+	shellWord = `(?:[-_+=./,:@%A-Za-z0-9]+|'(?:[^']|'\\'')*')` // as plain.ShellWord writes one
 	duration  = `(?:[0-9.]+(?:ns|µs|ms|s|m|h))+`
 )
 
