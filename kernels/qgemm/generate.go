@@ -53,6 +53,7 @@ type knobs struct {
 	// Overlap: matrix tiles make the products of the next weights while the sums of others are added to the results.
 	Overlap  bool
 	Unpacked bool // the quants of a panel are made bytes once, for all tiles of a block of rows
+	Digits   bool // so are the quants times the scales of their sub-blocks, as two bytes each
 	Late     bool // scales of blocks of activations are multiplied once for a block, and not with each sub-block
 	Apart    bool // so are those of weights and minima, whose sums stay apart
 	Placed   bool // upper nibbles are multiplied where they are, and their sums shifted
@@ -73,7 +74,7 @@ func (g *Spec) knobs(p space.Point) knobs {
 	k.MR, k.NR = p.Int("mr"), p.Int("nr")
 	if layout, ok := g.packingOf(p, g.n, g.k); ok {
 		k.Embedded = p.Str("isa") == cgen.AVX512VNNI && p.Str("broadcast") == broadcastEmbedded
-		k.Late = g.weights.Whole && p.Str("scaling") != scalingParts
+		k.Late = g.weights.Whole && p.Str("unpack") != unpackDigits && p.Str("scaling") != scalingParts
 		k.Apart = k.Late && p.Str("scaling") == scalingAll
 		k.Placed = g.weights.Bits == 4 && u.DotBytes && p.Int("chains") == 2 && p.Str("nibbles") == nibblesPlaced
 		k.Next = g.m > 1 && u.Name != cgen.AMXInt8 && p.Str("order") == orderColumns && p.Str("next") == yes
@@ -84,7 +85,7 @@ func (g *Spec) knobs(p space.Point) knobs {
 	if k.Tile = u.Name == cgen.AMXInt8; k.Tile {
 		k.MR *= tileRows
 		k.Overlap = p.Str("overlap") == yes
-		k.Unpacked = g.weights.Bits < 8 && p.Str("unpack") == unpackPanel
+		k.Unpacked, k.Digits = g.weights.Bits < 8 && p.Str("unpack") == unpackPanel, p.Str("unpack") == unpackDigits
 	}
 	if k.Signed = signed(g.weights, u); !k.Signed {
 		k.Stored = g.weights.Center
@@ -140,12 +141,23 @@ func (g *generator) file() {
 			g.Text(cgen.Tiles())
 		}
 		g.piece("sizes", "types", "dot", "narrow", "job", "scratch", "sides", "describe", "quantise block", "quantise_tile", "quants_of", "bytes_of")
-		if g.Unpacked {
+		switch {
+		case g.Digits:
+			g.piece("digits")
+			g.unpackDigits()
+			g.digitTiles()
+		case g.Unpacked:
 			g.unpack()
+			g.tile()
+		default:
+			g.tile()
 		}
-		g.tile()
 	}
-	g.multiply()
+	if g.Digits {
+		g.multiplyDigits()
+	} else {
+		g.multiply()
+	}
 	if parallel {
 		g.piece("parallel entry")
 	} else {
@@ -290,18 +302,19 @@ func (g *generator) scalesOfPanel(v int) {
 }
 
 // blockScales reads what all sub-blocks of a block share, and where their scales are.
-func (g *generator) blockScales() {
+func (g *generator) blockScales() { g.each(g.panelScales) }
+
+// panelScales does so for a panel.
+func (g *generator) panelScales(v int) {
 	bytes := "SUBS"
 	if g.Mins {
 		bytes = "2 * SUBS"
 	}
-	g.each(func(v int) {
-		g.Line("const vec d%d = halves(s%d + %s * LANES);", v, v, bytes)
-		if g.Mins {
-			g.Line("const vec m%d = halves(s%d + (%s + 2) * LANES);", v, v, bytes)
-		}
-		g.Line("const uint8_t *f%d = s%d;", v, v)
-	})
+	g.Line("const vec d%d = halves(s%d + %s * LANES);", v, v, bytes)
+	if g.Mins {
+		g.Line("const vec m%d = halves(s%d + (%s + 2) * LANES);", v, v, bytes)
+	}
+	g.Line("const uint8_t *f%d = s%d;", v, v)
 }
 
 // subs is how many sub-blocks 32 weights have.

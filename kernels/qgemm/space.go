@@ -33,8 +33,9 @@ const (
 
 	no, yes = "no", "yes"
 
-	unpackPart  = "part"
-	unpackPanel = "panel"
+	unpackPart   = "part"
+	unpackPanel  = "panel"
+	unpackDigits = "digits"
 
 	nestPanels = "panels"
 	nestGroups = "groups"
@@ -124,10 +125,14 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		parameters = append(parameters, space.Enum("next", no, yes).If(vectorPanels+" && order == 'columns'").
 			Describe("whether the tiles of a block share in fetching the panels that come next into the second cache"))
 	}
+	if g.hasTiles() {
+		more, rule := g.unpackParameters()
+		parameters, constraints = append(parameters, more...), append(constraints, rule...)
+	}
 	parameters = append(parameters, g.lateParameters(panels, vectorPanels, dots)...)
 	if g.hasTiles() {
-		more, rule := g.matrixParameters()
-		parameters, constraints = append(parameters, more...), append(constraints, rule...)
+		parameters = append(parameters, space.Enum("overlap", no, yes).If(matrix+g.unless(unpackDigits)).
+			Describe("whether matrix tiles make the products of the next weights while the sums of others are added to the results"))
 		constraints = append(constraints, fmt.Sprintf("isa != 'amxint8' || form == 'panels' && mr <= %d && mr * nr + mr + nr <= %d", cgen.Ceil(g.m, tileRows), maxTiles))
 	}
 	if g.repack && slices.Contains(dots, cgen.AVX512VNNI) {
@@ -154,7 +159,7 @@ func (g *Spec) lateParameters(panels, vectorPanels string, dots []string) (out [
 		if g.weights.Mins {
 			scaling = append(scaling, scalingAll)
 		}
-		out = append(out, space.Enum("scaling", scaling...).If(panels).
+		out = append(out, space.Enum("scaling", scaling...).If(panels+g.unless(unpackDigits)).
 			Describe("the scales of a block are multiplied in with each sub-block, or once: those of A, or all, with sums of the minima apart"))
 	}
 	if g.repack && g.weights.Bits == 4 && len(dots) > 0 {
@@ -168,17 +173,41 @@ func (g *Spec) lateParameters(panels, vectorPanels string, dots []string) (out [
 	return out
 }
 
-// matrixParameters are those that only matrix tiles have, and the constraints of these.
-func (g *Spec) matrixParameters() (out []space.Parameter, constraints []string) {
-	const matrix = "form == 'panels' && isa == 'amxint8'"
-	out = append(out, space.Enum("overlap", no, yes).If(matrix).
-		Describe("whether matrix tiles make the products of the next weights while the sums of others are added to the results"))
-	if g.weights.Bits < 8 {
-		out = append(out, space.Enum("unpack", unpackPart, unpackPanel).If(matrix).
-			Describe("quants become bytes 32 at a time for each tile, or a panel at a time for all tiles of a block"))
-		constraints = append(constraints, "unpack != 'panel' || order == 'columns'")
+// matrix is the condition of points that have matrix tiles.
+const matrix = "form == 'panels' && isa == 'amxint8'"
+
+// hasDigits reports whether quants can be multiplied by the scales of their sub-blocks ahead.
+func (g *Spec) hasDigits() bool { return g.hasTiles() && g.weights.Whole }
+
+// unless returns what follows a condition of points that must not unpack in a way.
+func (g *Spec) unless(unpack string) string {
+	if !g.hasDigits() {
+		return ""
 	}
-	return out, constraints
+	return fmt.Sprintf(" && (isa != 'amxint8' || unpack != '%s')", unpack)
+}
+
+// unpackParameters are those of what becomes of quants for matrix tiles, and their constraints.
+func (g *Spec) unpackParameters() (out []space.Parameter, constraints []string) {
+	if g.weights.Bits == 8 {
+		return nil, nil
+	}
+	ways := []string{unpackPart, unpackPanel}
+	doc := "quants become bytes 32 at a time for each tile, or a panel at a time for all tiles of a block"
+	if g.hasDigits() {
+		ways = append(ways, unpackDigits)
+		doc += "; or so do the quants times the scales of their sub-blocks, as two digits, whose products are added up over a block of 256"
+	}
+	out = append(out, space.Enum("unpack", ways...).If(matrix).Describe(doc))
+	constraints = append(constraints, "unpack != 'panel' || order == 'columns'")
+	if !g.hasDigits() {
+		return out, constraints
+	}
+	const with = matrix + " && unpack == 'digits'"
+	out = append(out,
+		space.Ints("kc", cgen.Blocks(g.k, 256, 512, 1024, 2048)...).If(with).Describe("elements along k whose digits are made at a time; 0 is all"),
+		space.Ints("nc", cgen.Blocks(g.n, 128, 256, 512, 1024, 2048)...).If(with).Describe("rows of W in a block; 0 is all"))
+	return out, append(constraints, fmt.Sprintf("unpack != 'digits' || order == 'columns' && 2 * mr * nr + mr + 2 <= %d", maxTiles))
 }
 
 // streamRows is up to how many rows of A the weights take longer to read than to multiply.
@@ -197,22 +226,41 @@ func evenRows(m, least, most int) int {
 }
 
 // tileStart returns the values to start from with matrix tiles: two panels share the loads of A, and the next products are made while the
-// sums of the last ones are added up.
+// sums of the last ones are added up. With digits, two tiles of rows share the loads of a panel.
 func (g *Spec) tileStart() map[string]any {
-	values := map[string]any{"form": formPanels, "isa": cgen.AMXInt8, "mr": 1, "nr": 2, "overlap": yes}
+	values := map[string]any{"form": formPanels, "isa": cgen.AMXInt8, "mr": 1, "nr": 2}
+	if g.m <= cgen.FewRows {
+		values["ahead"] = 1024 // the weights come from memory
+	}
+	if g.m > tileRows && g.hasDigits() {
+		values["mr"], values["nr"], values["unpack"] = 2, 1, unpackDigits
+		if g.m > cgen.FewRows {
+			values["kc"], values["nc"] = partOf(g.k, 512), partOf(g.n, 512)
+		}
+		if g.m > mostRows {
+			values["mc"] = mostRows
+		}
+		return values
+	}
+	values["overlap"] = yes
 	if g.m > tileRows && g.weights.Bits < 8 {
 		values["unpack"] = unpackPanel
 	}
 	if block := min(cgen.TileBlock(g.k), mostRows); g.m > block {
 		values["mc"] = block
 	}
-	if g.m <= cgen.FewRows {
-		values["ahead"] = 1024 // the weights come from memory
-	}
 	if g.weights.Whole {
 		values["scaling"] = scalingBlocks
 	}
 	return values
+}
+
+// partOf returns the size of a part of a whole; 0 where there is only one.
+func partOf(whole, size int) int {
+	if size < whole {
+		return size
+	}
+	return 0
 }
 
 // newPresets makes the baseline and the points to start from.

@@ -95,6 +95,34 @@ func (g *Spec) ways(values map[string]any) map[string]map[string]any {
 	return out
 }
 
+// digitPoints are the ways to order the work with digits: parts along k, of the rows of W, and of A.
+var digitPoints = []map[string]any{
+	{"mr": 2, "nr": 1, "kc": 512, "nc": 128},
+	{"mr": 1, "nr": 2, "kc": 256, "mc": 16, "ahead": 512},
+	{"mr": 1, "nr": 1},
+}
+
+// TestDigits: scaled quants as two digits give the right results in an emulation, for each format that has scales of sub-blocks and each size
+// of a tile, with edges on all sides, and with threads.
+func TestDigits(t *testing.T) {
+	for i, format := range []string{"q4_k", "q5_k", "q6_k"} {
+		for n, values := range digitPoints {
+			if n != i && !nativetest.Stress {
+				continue
+			}
+			g := specOn(t, tileMachine, fmt.Sprintf("m=%d,n=150,k=768,format=%s,threads=2", []int{71, 39, 7}[n], format))
+			with := maps.Clone(values)
+			with["unpack"], with["workers"] = unpackDigits, 1+n%2
+			p := tilePoint(t, g, with)
+			t.Run(p.Key(), func(t *testing.T) {
+				if err := nativetest.Problem(t, g).Wrap(emulated(t, g, p), p).Check(t.Context(), 1); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
 // tileMutations are mistakes that tiles invite: format, text and what replaces it.
 var tileMutations = []struct{ name, format, old, new string }{
 	{"a row of A too long", "q4_0", "tile_load(4, a + 0, 32)", "tile_load(4, a + 0, 36)"},
