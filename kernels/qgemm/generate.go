@@ -74,7 +74,8 @@ func (g *Spec) knobs(p space.Point) knobs {
 	k.MR, k.NR = p.Int("mr"), p.Int("nr")
 	if layout, ok := g.packingOf(p, g.n, g.k); ok {
 		k.Embedded = p.Str("isa") == cgen.AVX512VNNI && p.Str("broadcast") == broadcastEmbedded
-		k.Late = g.weights.Whole && p.Str("unpack") != unpackDigits && p.Str("scaling") != scalingParts
+		k.Digits = g.hasDigits() && u.Name == cgen.AMXInt8 && p.Str("unpack") == unpackDigits
+		k.Late = g.weights.Whole && !k.Digits && p.Str("scaling") != scalingParts
 		k.Apart = k.Late && p.Str("scaling") == scalingAll
 		k.Placed = g.weights.Bits == 4 && u.DotBytes && p.Int("chains") == 2 && p.Str("nibbles") == nibblesPlaced
 		k.Next = g.m > 1 && u.Name != cgen.AMXInt8 && p.Str("order") == orderColumns && p.Str("next") == yes
@@ -84,8 +85,8 @@ func (g *Spec) knobs(p space.Point) knobs {
 	}
 	if k.Tile = u.Name == cgen.AMXInt8; k.Tile {
 		k.MR *= tileRows
-		k.Overlap = p.Str("overlap") == yes
-		k.Unpacked, k.Digits = g.weights.Bits < 8 && p.Str("unpack") == unpackPanel, p.Str("unpack") == unpackDigits
+		k.Overlap = !k.Digits && p.Str("overlap") == yes
+		k.Unpacked = g.weights.Bits < 8 && p.Str("unpack") == unpackPanel
 	}
 	if k.Signed = signed(g.weights, u); !k.Signed {
 		k.Stored = g.weights.Center

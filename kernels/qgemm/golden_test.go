@@ -27,6 +27,7 @@ func TestGolden(t *testing.T) {
 		{"rows", "m=4,n=64,k=512,format=q5_0", map[string]any{"form": formRows, "isa": cgen.AVX512VNNI, "mr": 2, "nr": 2}},
 		{"tiles", "m=16,n=64,k=512,format=q6_k", map[string]any{"form": formPanels, "isa": cgen.AMXInt8, "mr": 1, "nr": 1}},
 		{"tilesahead", "m=40,n=64,k=512,format=q4_0", map[string]any{"form": formPanels, "isa": cgen.AMXInt8, "mr": 1, "nr": 1, "overlap": yes, "unpack": unpackPanel}},
+		{"digits", "m=40,n=200,k=1024,format=q4_k", map[string]any{"form": formPanels, "isa": cgen.AMXInt8, "mr": 1, "nr": 1, "unpack": unpackDigits, "kc": 512, "nc": 128}},
 		{"wholerows", "m=4,n=64,k=512,format=q5_k", map[string]any{"form": formRows, "isa": cgen.F16C, "mr": 1, "nr": 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

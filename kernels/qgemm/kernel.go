@@ -37,7 +37,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "qgemm",
 		Doc:     "product of activations with weights in ggml's block formats, as generated C on this CPU",
-		Version: "3",
+		Version: "4",
 		Unit:    "ns",
 		Shape:   Fields(),
 	}

@@ -226,13 +226,14 @@ func evenRows(m, least, most int) int {
 }
 
 // tileStart returns the values to start from with matrix tiles: two panels share the loads of A, and the next products are made while the
-// sums of the last ones are added up. With digits, two tiles of rows share the loads of a panel.
+// sums of the last ones are added up. With digits, two tiles of rows share the loads of a panel; for few rows and minima, making them takes
+// longer than they save.
 func (g *Spec) tileStart() map[string]any {
 	values := map[string]any{"form": formPanels, "isa": cgen.AMXInt8, "mr": 1, "nr": 2}
 	if g.m <= cgen.FewRows {
 		values["ahead"] = 1024 // the weights come from memory
 	}
-	if g.m > tileRows && g.hasDigits() {
+	if g.m > tileRows && g.hasDigits() && (g.m > cgen.FewRows || !g.weights.Mins) {
 		values["mr"], values["nr"], values["unpack"] = 2, 1, unpackDigits
 		if g.m > cgen.FewRows {
 			values["kc"], values["nc"] = partOf(g.k, 512), partOf(g.n, 512)

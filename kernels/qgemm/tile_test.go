@@ -149,6 +149,21 @@ var overlapMutations = []struct{ name, format, old, new string }{
 	{"the second sub-block over the first", "q6_k", "products[now ^ 1][4]", "products[now ^ 1][0]"},
 }
 
+// digitMutations are mistakes that digits invite.
+var digitMutations = []struct{ name, format, old, new string }{
+	{"the digits the other way round", "q4_k", "(scale >> 3)", "(scale & 7)"},
+	{"a first digit that counts too little", "q6_k", "* 128.0f", "* 64.0f"},
+	{"second digits without a sign", "q6_k", "& 127) << 8) - 64", "& 127) << 8)"},
+	{"signed products of unsigned digits", "q5_k", "tile_dot_su(1, 2, 4)", "tile_dot_ss(1, 2, 4)"},
+	{"scales of the sub-block before", "q6_k", "in_halves(f0 + 1 * LANES)", "in_halves(f0 + 0 * LANES)"},
+	{"the first part along k twice", "q4_k", "w0 += from * 2048;", ""},
+	{"minima of the first part", "q4_k", "(t * j->blocks + from) * MR * SUBS", "(t * j->blocks) * MR * SUBS"},
+	{"sums that start again", "q4_k", "if (from > 0)", "if (from > to)"},
+	{"sums of the panels before", "q4_k", "partial + (p - first) * step", "partial"},
+	{"rows of the next tile from the start", "q4_k", "a += (j->blocks - depth) * MR * (BLOCK / 4);", ""},
+	{"minima once for all sub-blocks", "q5_k", "factors(f0 + (SUBS + s) * LANES)", "factors(f0 + SUBS * LANES)"},
+}
+
 // TestWrongTiles: the mistakes are found by the check in the emulation: wrong answers, or the abort of an instruction that would fault.
 func TestWrongTiles(t *testing.T) {
 	specs := map[string]*Spec{}
@@ -182,6 +197,9 @@ func TestWrongTiles(t *testing.T) {
 	for _, m := range overlapMutations {
 		find(m.name, m.format, m.old, m.new, map[string]any{"mr": 2, "nr": 2, "overlap": yes, "unpack": unpackPanel})
 	}
+	for _, m := range digitMutations {
+		find(m.name, m.format, m.old, m.new, map[string]any{"mr": 1, "nr": 1, "unpack": unpackDigits, "kc": 256})
+	}
 }
 
 // TestTilesCompile: the code compiles for the instructions themselves.
@@ -191,6 +209,9 @@ func TestTilesCompile(t *testing.T) {
 		points := []space.Point{tilePoint(t, g, map[string]any{"mr": 2, "nr": 2})}
 		for _, more := range g.ways(nil) {
 			points = append(points, tilePoint(t, g, more))
+		}
+		if g.hasDigits() {
+			points = append(points, tilePoint(t, g, map[string]any{"mr": 2, "nr": 1, "unpack": unpackDigits}))
 		}
 		nativetest.Compiles(t, g, points)
 	}

@@ -1,6 +1,6 @@
-// form=panels compiler=gcc opt=O3 isa=amxint8 mr=1 nr=1 ahead=0 mc=0 order=columns scaling=parts overlap=no unpack=part
+// form=panels compiler=gcc opt=O3 isa=amxint8 mr=1 nr=1 ahead=0 mc=0 order=columns unpack=part scaling=parts overlap=no
 // gcc -std=gnu11 -O3 -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512 -mavx512vnni -mamx-tile -mamx-int8
-// qgemm, format=q6_k: form=panels compiler=gcc opt=O3 isa=amxint8 mr=1 nr=1 ahead=0 mc=0 order=columns scaling=parts overlap=no unpack=part
+// qgemm, format=q6_k: form=panels compiler=gcc opt=O3 isa=amxint8 mr=1 nr=1 ahead=0 mc=0 order=columns unpack=part scaling=parts overlap=no
 #include <float.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-// form=panels compiler=gcc opt=O3 isa=amxint8 mr=1 nr=1 ahead=0 mc=0 order=columns overlap=yes unpack=panel
+// form=panels compiler=gcc opt=O3 isa=amxint8 mr=1 nr=1 ahead=0 mc=0 order=columns unpack=panel overlap=yes
 // gcc -std=gnu11 -O3 -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512 -mavx512vnni -mamx-tile -mamx-int8
-// qgemm, format=q4_0: form=panels compiler=gcc opt=O3 isa=amxint8 mr=1 nr=1 ahead=0 mc=0 order=columns overlap=yes unpack=panel
+// qgemm, format=q4_0: form=panels compiler=gcc opt=O3 isa=amxint8 mr=1 nr=1 ahead=0 mc=0 order=columns unpack=panel overlap=yes
 #include <float.h>
 #include <stdint.h>
 #include <stdlib.h>
