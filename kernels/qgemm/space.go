@@ -139,16 +139,20 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		parameters = append(parameters, space.Enum("broadcast", broadcastEmbedded, broadcastRegister).If(panels+" && isa == 'avx512vnni'").
 			Describe("a word of A: operand of each multiplication, or loaded into a register"))
 	}
-	if g.threads > 1 {
-		const parallel = vectors + " && workers > 1"
-		parameters = append(parameters,
-			space.Range("workers", 1, g.threads).If(vectors).Describe("threads that share the work, the caller included; 1 is serial"),
-			space.Enum("split", orderColumns, orderRows).If(parallel).Describe("workers share the panels of W, or the tiles of A"),
-			space.Ints("pieces", 1, 2, 4, 8).If(parallel).Describe("chunks for each worker"),
-		)
-		parameters = append(parameters, cgen.CrewParameters(parallel)...)
+	return space.New("qgemm", append(parameters, g.threadParameters(vectors)...), constraints...)
+}
+
+// threadParameters are those of how threads share the work of points with a condition.
+func (g *Spec) threadParameters(vectors string) []space.Parameter {
+	if g.threads == 1 {
+		return nil
 	}
-	return space.New("qgemm", parameters, constraints...)
+	parallel := vectors + " && workers > 1"
+	return append([]space.Parameter{
+		space.Range("workers", 1, g.threads).If(vectors).Describe("threads that share the work, the caller included; 1 is serial"),
+		space.Enum("split", orderColumns, orderRows).If(parallel).Describe("workers share the panels of W, or the tiles of A"),
+		space.Ints("pieces", 1, 2, 4, 8).If(parallel).Describe("chunks for each worker"),
+	}, cgen.CrewParameters(parallel)...)
 }
 
 // lateParameters say what is done once for several sums. The others are the conditions of panels, and of those without matrix tiles, and the
