@@ -33,6 +33,15 @@ const (
 
 	orderColumns = "columns"
 	orderRows    = "rows"
+
+	prepareAhead  = "ahead"
+	prepareTile   = "tile"
+	prepareBeside = "beside"
+
+	alongAround = "around"
+	alongWithin = "within"
+
+	no, yes = "no", "yes"
 )
 
 // The bounds of a tile of the code.
@@ -105,7 +114,7 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		space.Enum("panels", panelsTogether, panelsApart).If(blocked+" && nr > 1").
 			Describe("the vectors of a tile are one panel of packed B, or have one each"),
 		space.Enum("activations", activations...).If(blocked).
-			Describe("A: copied row by row, with the rows of a tile interleaved, or read as it is"),
+			Describe("A: copied row by row, with the rows of a tile interleaved or in whole matrix tiles, or read as it is"),
 		space.Ints("unroll", 1, 2, 4).If(blocked).Describe("steps along k in one turn of the inner loop"),
 		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(blocked).Describe("bytes of B between what is used and what is prefetched; 0 is no prefetch"),
 		space.Ints("kc", cgen.Blocks(g.k, 256, 512, 1024, 2048)...).If(blocked).Describe("elements along k in a block; 0 is all"),
@@ -113,6 +122,9 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		space.Enum("order", orderColumns, orderRows).If(blocked).
 			Describe("outer loop in a block: over panels, which stay in the cache, or over tiles"),
 	)
+	if slices.Contains(units, unitTile) {
+		parameters = append(parameters, g.matrixParameters()...)
+	}
 	large := g.large(units)
 	constraints := g.tileConstraints(units, large)
 	if large != "" {
@@ -139,6 +151,19 @@ func (g *Spec) newSpace() (*space.Space, error) {
 	return space.New(g.name, parameters, constraints...)
 }
 
+// matrixParameters are those of matrix tiles alone.
+func (g *Spec) matrixParameters() []space.Parameter {
+	const tiled = "unit == 'tile'"
+	return []space.Parameter{
+		space.Ints("nc", cgen.Blocks(g.n, cgen.ColumnBlockSizes()...)...).If(tiled).Describe("columns of B in a block, around all other loops; 0 is all"),
+		space.Enum("along", alongAround, alongWithin).If(tiled + " && kc > 0").
+			Describe("loop over blocks along k: around those over tiles and panels, or within the outer one of these"),
+		space.Enum("prepare", prepareAhead, prepareTile, prepareBeside).If(tiled).
+			Describe("A is copied as a whole, tile by tile where it is used, or between the products of the tile before"),
+		space.Enum("passing", no, yes).If(tiled).Describe("whether tiles of B are loaded with the hint that the nearest cache need not keep them"),
+	}
+}
+
 // large is the condition of points that have 32 registers of vectors; "" for none.
 func (g *Spec) large(units []string) string {
 	var out []string
@@ -160,10 +185,15 @@ func (g *Spec) tileConstraints(units []string, large string) []string {
 	var out []string
 	if slices.Contains(units, unitTile) {
 		vectors = "unit == 'tile' || " + vectors
-		out = append(out, fmt.Sprintf("unit != 'tile' || mr * nr + mr + nr <= %d && activations != 'tiles'", maxTiles))
+		out = append(out,
+			fmt.Sprintf("unit != 'tile' || mr * nr + mr + nr <= %d", maxTiles),
+			"prepare == 'ahead' || unit != 'tile' || order == 'rows' && mc == 0 && (kc == 0 || along == 'within')")
 	}
 	if g.hasDirect(units) {
 		out = append(out, "unit != 'wide' || activations != 'direct'")
+		if slices.Contains(units, unitTile) {
+			out = append(out, "unit != 'tile' || prepare == 'ahead' || activations != 'direct'")
+		}
 	}
 	return append(out, vectors)
 }
@@ -231,15 +261,32 @@ func (g *Spec) startValues(unit string) map[string]any {
 	if g.m <= 2 && unit != unitTile {
 		values["nr"], values["panels"], values["unroll"] = 4, panelsApart, 4 // streams through the weights
 	}
-	block, keptBytes := 128, 4<<20
 	if unit == unitTile {
-		block, keptBytes = cgen.TileBlock(2*g.k), cgen.TileKept
+		if g.m > tileRows {
+			maps.Copy(values, g.matrixStart())
+		}
+		return values
 	}
+	const block, keptBytes = 128, 4 << 20
 	if g.m > block {
 		values["mc"] = block
 		if 2*g.n*g.k <= keptBytes {
 			values["order"] = orderRows // a tile of A stays in the nearest cache, and B in a farther one
 		}
+	}
+	return values
+}
+
+// matrixStart returns what a search of more than one matrix tile of rows starts from: a part of a tile of A stays in the nearest cache, a block
+// of B in the second one, and the next tile of A is copied meanwhile.
+func (g *Spec) matrixStart() map[string]any {
+	const depth = 512
+	values := map[string]any{"panels": panelsApart, "activations": activationsTiles, "prepare": prepareBeside, "order": orderRows, "passing": yes}
+	if g.k > depth {
+		values["kc"], values["along"] = depth, alongWithin
+	}
+	if block := cgen.TileColumns(g.n, 2*g.k); block > 0 {
+		values["nc"] = block
 	}
 	return values
 }
