@@ -59,7 +59,8 @@ type knobs struct {
 	Beside      bool // that happens between the products of the tile before
 	Within      bool // all blocks along k follow each other for a tile of A, or for a group of panels
 	NC          int
-	Passing     bool // tiles of B are not kept in the nearest cache
+	Passing     bool // tiles that the inner loop changes are not kept in the nearest cache
+	Later       bool // sums go to C by way of a buffer, between the products of the next tile
 	Embedded    bool // an element of A is the operand of a multiplication
 
 	// What becomes of B: one of these holds, or it arrives packed.
@@ -89,6 +90,7 @@ func (g *Spec) knobs(p space.Point) knobs {
 		k.Beside = p.Str("prepare") == prepareBeside
 		k.Coming = k.Beside || p.Str("prepare") == prepareTile
 		k.Within, k.NC, k.Passing = k.KC > 0 && p.Str("along") == alongWithin, p.Int("nc"), p.Str("passing") == yes
+		k.Later = p.Str("results") == resultsBeside
 	}
 	k.Embedded = in.Registers == 32 && !k.Tile() && p.Str("broadcast") == broadcastEmbedded
 	if g.weights != asPacked {
@@ -220,7 +222,7 @@ func (g *generator) file() {
 			g.Blank()
 		}
 	}
-	g.piece("types", "round", "widen", "multiply-add", "rows", "job", "scratch", "sides", "describe", "prepare_part", "prepare_tile", "pack_panel", "edges")
+	g.piece("types", "round", "widen", "multiply-add", "rows", "job", "scratch", "sides", "describe", "prepare_part", "prepare_tile", "pack_panel", "edges", "later results")
 	if g.Tile() {
 		g.matrixTile()
 	} else {
@@ -248,8 +250,17 @@ func (g *generator) begin() {
 		g.Comment("Between its products it prepares parts of the next tile of A.")
 		more += ", struct coming *next"
 	}
+	if g.Later {
+		g.Comment("Between them it stores results of the tile before too.")
+		more += ", struct results *last"
+		if g.KC > 0 {
+			more += ", float *sums"
+		}
+	}
 	g.Func("static void tile(const struct job *j, int64_t t, int64_t p, const cell *w, int64_t from, int64_t to%s)", more)
-	g.Line("const int64_t rows = j->m - t * MR, columns = j->n - p * NR;")
+	if !g.Later || g.Direct {
+		g.Line("const int64_t rows = j->m - t * MR, columns = j->n - p * NR;")
+	}
 	need := "MR"
 	if g.Tile() && g.MR == tileRows {
 		g.Line("const int64_t need = j->m < MR ? j->m : MR; // matrix tiles are not larger than A")
@@ -275,6 +286,10 @@ func (g *generator) begin() {
 			g.Line("const cell *w%d = w + %d * j->panel;", v, v)
 		}
 	}
+	if g.Later {
+		g.laterSums()
+		return
+	}
 	g.Line("float edge[MR * NR], *c = j->c + t * MR * j->n + p * NR;")
 	g.Line("int64_t line = j->n;")
 	g.Line("const int whole = rows >= %s && columns >= NR;", need)
@@ -289,7 +304,14 @@ func (g *generator) begin() {
 
 // end closes the function of a tile.
 func (g *generator) end() {
-	g.Nested("if (!whole)", "put(j, t, p, edge);")
+	switch {
+	case g.Later && g.KC > 0:
+		g.Nested("if (to >= j->depth)", "finish(j, t, p, last);")
+	case g.Later:
+		g.Line("finish(j, t, p, last);")
+	default:
+		g.Nested("if (!whole)", "put(j, t, p, edge);")
+	}
 	g.EndFunc()
 }
 
@@ -411,9 +433,17 @@ func (g *generator) multiply() {
 	} else {
 		g.Comment("multiply does the tiles from t0 to t1 with the groups of panels from p0 to p1; own is room for a group.")
 	}
+	if g.Later && g.KC > 0 {
+		g.Comment("sums is room for those of a tile with all panels.")
+		own += ", float *sums"
+	}
 	g.Func("static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1, %s)", own)
 	if g.Tile() {
 		g.configure()
+	}
+	if g.Later {
+		g.Line("_Alignas(64) float buffers[2][MR * NR];")
+		g.Line("struct results last = { .sums = buffers[0], .other = buffers[1] };")
 	}
 	step := ""
 	if g.KC > 0 && !g.Within {
@@ -422,6 +452,9 @@ func (g *generator) multiply() {
 	g.ColumnBlocks(cgen.Ceil(g.NC, g.NR*g.Lanes()), func(panels string) {
 		g.Blocks("j->depth", step, cgen.Ceil(g.p.Int("mc"), g.MR), func(tiles, from, to string) { g.multiplyBlock(panels, tiles, from, to) })
 	})
+	if g.Later {
+		g.Nested("while (last.row < last.rows)", "store_row(j, &last);")
+	}
 	if !g.Panel && !g.Coming {
 		g.Line("(void)own;")
 	}
@@ -433,7 +466,7 @@ func (g *generator) multiply() {
 
 // multiplyBlock writes the loops over the tiles and groups of panels of a block.
 func (g *generator) multiplyBlock(panels, tiles, from, to string) {
-	call := func(w string) string { return fmt.Sprintf("tile(j, t, p, %s, %s, %s%s);", w, from, to, g.comingTile()) }
+	call := func(w string) string { return fmt.Sprintf("tile(j, t, p, %s, %s, %s%s);", w, from, to, g.further()) }
 	if g.Panel {
 		g.Open("%s", panels)
 		g.Line("pack_group(j, j->b, p, own);")

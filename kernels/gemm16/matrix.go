@@ -2,6 +2,7 @@ package gemm16
 
 import (
 	"fmt"
+	"strings"
 
 	"tune/kernels/native/cgen"
 )
@@ -21,7 +22,12 @@ func (g *generator) matrixTile() {
 	zero := func() { results(func(acc int, _ string) { g.Line("tile_zero(%d);", acc) }) }
 	if g.KC > 0 {
 		g.Open("if (from > 0)")
-		results(func(acc int, at string) { g.Line("tile_load(%d, %s, 4 * line);", acc, at) })
+		results(func(acc int, at string) {
+			if g.Later {
+				at = strings.Replace(at, "c", "sums", 1)
+			}
+			g.Line("tile_load(%d, %s, 4 * line);", acc, at)
+		})
 		g.Out()
 		g.Line("} else {")
 		g.In()
@@ -30,28 +36,37 @@ func (g *generator) matrixTile() {
 	} else {
 		zero()
 	}
-	load := "tile_load"
-	if g.Passing {
-		load = "tile_load_passing"
-	}
+	loadA, loadB := g.loads()
 	a, b := mr*g.NR, mr*g.NR+mr
 	g.along(tileRows, func(row string) {
 		g.prefetch(row, tileRows)
 		for r := range mr {
-			g.Line("tile_load(%d, %s);", a+r, g.matrixAt(r, row))
+			g.Line("%s(%d, %s);", loadA, a+r, g.matrixAt(r, row))
 		}
 		for v := range g.NR {
-			g.Line("%s(%d, %s, 4 * PANEL);", load, b+v, g.weightsAt(v, row))
+			g.Line("%s(%d, %s, 4 * PANEL);", loadB, b+v, g.weightsAt(v, row))
 			for r := range mr {
 				g.Line("tile_dot_bf16(%d, %d, %d);", r*g.NR+v, a+r, b+v)
 			}
-			if v == 0 && g.Beside {
+			if v == 0 {
 				g.beside()
 			}
 		}
 	})
 	results(func(acc int, at string) { g.Line("tile_store(%d, %s, 4 * line);", acc, at) })
 	g.end()
+}
+
+// loads returns by which functions tiles of A and of B are loaded: those that the inner loop changes may pass by the nearest cache.
+func (g *generator) loads() (a, b string) {
+	const load, passing = "tile_load", "tile_load_passing"
+	switch {
+	case !g.Passing:
+		return load, load
+	case g.p.Str("order") == orderRows:
+		return load, passing
+	}
+	return passing, load
 }
 
 // matrixAt returns where the matrix tile of A is that has the rows r of the tile, and how far its rows are apart.
@@ -62,8 +77,20 @@ func (g *generator) matrixAt(r int, row string) string {
 	return fmt.Sprintf("a + %d * stride + %s, 4 * stride", tileRows*r, row)
 }
 
-// beside prepares parts of the next tile of A while the unit multiplies: in each step as many as all steps of a tile need.
+// beside writes what a step does while the unit multiplies: it stores rows of results of the tile before, and prepares parts of the next tile of
+// A, as many as all steps of a tile need.
 func (g *generator) beside() {
+	if g.Later {
+		depth := g.k
+		if g.KC > 0 {
+			depth = min(depth, g.KC)
+		}
+		rows := cgen.Ceil(g.MR, cgen.Ceil(depth, tileBytes/2))
+		g.Nested(fmt.Sprintf("for (int i = 0; i < %d && last->row < last->rows; i++)", rows), "store_row(j, last);")
+	}
+	if !g.Beside {
+		return
+	}
 	columns := g.n
 	if g.NC > 0 {
 		columns = min(columns, g.NC)
@@ -88,15 +115,36 @@ func (g *generator) configure() {
 	g.Line("tile_configure(&sizes);")
 }
 
-// comingTile returns the further arguments of a tile where A is prepared tile by tile.
-func (g *generator) comingTile() string {
-	switch {
-	case g.Beside:
-		return ", a, &next"
-	case g.Coming:
-		return ", a"
+// further returns the further arguments of a tile.
+func (g *generator) further() string {
+	out := ""
+	if g.Coming {
+		out += ", a"
 	}
-	return ""
+	if g.Beside {
+		out += ", &next"
+	}
+	if g.Later {
+		out += ", &last"
+		if g.KC > 0 {
+			first := "p0"
+			if g.NC > 0 {
+				first = "q"
+			}
+			out += fmt.Sprintf(", sums + (p - %s) * MR * NR", first)
+		}
+	}
+	return out
+}
+
+// laterSums writes where the sums go of a tile whose results are stored later.
+func (g *generator) laterSums() {
+	g.Line("enum { line = NR };")
+	if g.KC == 0 {
+		g.Line("float *c = last->other;")
+		return
+	}
+	g.Line("float *c = to >= j->depth ? last->other : sums;")
 }
 
 // prepareComing writes what becomes of the tile of A that comes next when its turn has come: it is completed and used, and another one comes.

@@ -41,6 +41,9 @@ const (
 	alongAround = "around"
 	alongWithin = "within"
 
+	resultsDirect = "direct"
+	resultsBeside = "beside"
+
 	no, yes = "no", "yes"
 )
 
@@ -160,7 +163,9 @@ func (g *Spec) matrixParameters() []space.Parameter {
 			Describe("loop over blocks along k: around those over tiles and panels, or within the outer one of these"),
 		space.Enum("prepare", prepareAhead, prepareTile, prepareBeside).If(tiled).
 			Describe("A is copied as a whole, tile by tile where it is used, or between the products of the tile before"),
-		space.Enum("passing", no, yes).If(tiled).Describe("whether tiles of B are loaded with the hint that the nearest cache need not keep them"),
+		space.Enum("results", resultsDirect, resultsBeside).If(tiled + " && order == 'rows' && (kc == 0 || along == 'within')").
+			Describe("sums go to C as they are, or by way of a buffer, from where they are stored between the products of the next tile"),
+		space.Enum("passing", no, yes).If(tiled).Describe("whether tiles that the inner loop changes are loaded with the hint that the nearest cache need not keep them"),
 	}
 }
 
@@ -277,16 +282,22 @@ func (g *Spec) startValues(unit string) map[string]any {
 	return values
 }
 
-// matrixStart returns what a search of more than one matrix tile of rows starts from: a part of a tile of A stays in the nearest cache, a block
-// of B in the second one, and the next tile of A is copied meanwhile.
+// matrixStart returns what a search of more than one matrix tile of rows starts from. Where there are rows enough to read a block of B often,
+// and the second cache has room for one that is wide enough, a part of a tile of A stays in the nearest cache, while A is copied and C is
+// stored beside. Otherwise a block of A stays in the second cache, and panels of B pass along it.
 func (g *Spec) matrixStart() map[string]any {
-	const depth = 512
-	values := map[string]any{"panels": panelsApart, "activations": activationsTiles, "prepare": prepareBeside, "order": orderRows, "passing": yes}
+	const depth, few, wide = 512, 128, 256
+	values := map[string]any{"panels": panelsApart, "activations": activationsTiles, "passing": yes}
+	block := cgen.TileColumns(g.n, 2*g.k)
+	if g.m <= few || block != 0 && block < wide {
+		if rows := cgen.TileBlock(2 * g.k); g.m > rows {
+			values["mc"] = rows
+		}
+		return values
+	}
+	maps.Copy(values, map[string]any{"prepare": prepareBeside, "order": orderRows, "results": resultsBeside, "nc": block})
 	if g.k > depth {
 		values["kc"], values["along"] = depth, alongWithin
-	}
-	if block := cgen.TileColumns(g.n, 2*g.k); block > 0 {
-		values["nc"] = block
 	}
 	return values
 }

@@ -45,6 +45,9 @@ func tilePoint(t *testing.T, g *Spec, rng *rand.Rand) space.Point {
 // besideValues are those of a point that prepares A tile by tile, in blocks as far as the shape has some.
 func besideValues(g *Spec, mr, nr int, prepare string) map[string]any {
 	values := map[string]any{"unit": unitTile, "mr": mr, "nr": nr, "activations": activationsTiles, "prepare": prepare, "order": orderRows, "passing": yes}
+	if prepare == prepareBeside {
+		values["results"] = resultsBeside
+	}
 	if g.k > 256 {
 		values["kc"], values["along"] = 256, alongWithin
 	}
@@ -112,6 +115,11 @@ var besideMutations = []struct{ name, old, new string }{
 	{"the rest of a row", "__builtin_memset(to, 0, 64)", "__builtin_memset(to, 255, 64)"},
 	{"a block of columns too short", "q + 4 : p1", "q + 3 : p1"},
 	{"blocks along k that overlap", "g + 128 : j->depth", "g + 144 : j->depth"},
+	{"the sums of a block in the room of another panel", "sums + (p - q) *", "sums + (p - p) *"},
+	{"the last results forgotten", "while (last.row < last.rows)", "while (0)"},
+	{"one room for all results", ".other = buffers[1]", ".other = buffers[0]"},
+	{"results of columns that do not exist", "if (j->n - p * NR < NR) {", "if (j->n - p * NR < 0) {"},
+	{"results of rows that do not exist", ".rows = rows < MR ? rows : MR };", ".rows = MR };"},
 }
 
 // TestWrongTiles: the mistakes are found by the check in the emulation: wrong answers, or the abort of an instruction that would fault.
@@ -120,7 +128,7 @@ func TestWrongTiles(t *testing.T) {
 	alike := []string{"a row of A too long", "rows of the next tile", "columns of the next tile", "a step too long", "more rows than A has", "tiles that are not configured",
 		"one room for both tiles", "a row short", "the second matrix tile is the first", "a block of columns too short"}
 	g := specOn(t, BFloat16, fullMachine, "m=40,n=70,k=301,layout=nn,weights=half")
-	beside := specOn(t, BFloat16, fullMachine, "m=70,n=170,k=301")
+	beside := specOn(t, BFloat16, fullMachine, "m=70,n=192,k=301")
 	for _, form := range []struct {
 		*Spec
 		values    map[string]any

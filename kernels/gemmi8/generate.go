@@ -48,7 +48,7 @@ type knobs struct {
 	Coming       bool // a tile of A is quantised for its use, and not all of A ahead
 	Beside       bool // that happens between the products of the tile before
 	NC           int
-	Passing      bool // tiles of W are not kept in the nearest cache
+	Passing      bool // tiles that the inner loop changes are not kept in the nearest cache
 	Later        bool // sums become results between the products of the next tile
 	Embedded     bool // a word of A is the operand of a multiplication
 

@@ -34,20 +34,18 @@ func (g *generator) matrixTile() {
 		zero()
 	}
 	a, w := mr*g.NR, mr*g.NR+mr
-	row, load := "NR", "tile_load"
+	row := "NR"
 	if g.Apart {
 		row = "LANES"
 	}
-	if g.Passing {
-		load = "tile_load_passing"
-	}
+	loadA, loadW := g.loads()
 	g.along("to", fmt.Sprintf(" * %d", tileRows), fmt.Sprintf("g += %d", tileRows), func(group string) {
 		g.prefetchGroups(group, tileRows)
 		for r := range mr {
-			g.Line("tile_load(%d, %s);", a+r, g.matrixAt(r, group))
+			g.Line("%s(%d, %s);", loadA, a+r, g.matrixAt(r, group))
 		}
 		for v := range g.NR {
-			g.Line("%s(%d, %s, 4 * %s);", load, w+v, g.weightsAt(v, group), row)
+			g.Line("%s(%d, %s, 4 * %s);", loadW, w+v, g.weightsAt(v, group), row)
 			for r := range mr {
 				g.Line("tile_dot_ss(%d, %d, %d);", r*g.NR+v, a+r, w+v)
 			}
@@ -99,6 +97,18 @@ func (g *generator) matrixStart() (to string) {
 		to = "whole"
 	}
 	return to
+}
+
+// loads returns by which functions tiles of A and of W are loaded: those that the inner loop changes may pass by the nearest cache.
+func (g *generator) loads() (a, w string) {
+	const load, passing = "tile_load", "tile_load_passing"
+	switch {
+	case !g.Passing:
+		return load, load
+	case g.p.Str("order") == orderRows:
+		return load, passing
+	}
+	return passing, load
 }
 
 // matrixAt returns where the matrix tile of A is that has the rows r of the tile, and how far its rows are apart.

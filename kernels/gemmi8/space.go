@@ -168,7 +168,7 @@ func (g *Spec) matrixParameters() []space.Parameter {
 			Describe("A is quantised as a whole, tile by tile where it is used, or between the products of the tile before"),
 		space.Enum("results", resultsAfter, resultsBeside).If(tiled).
 			Describe("sums become results after their products, or between the products of the next tile"),
-		space.Enum("passing", no, yes).If(tiled).Describe("whether tiles of W are loaded with the hint that the nearest cache need not keep them"),
+		space.Enum("passing", no, yes).If(tiled).Describe("whether tiles that the inner loop changes are loaded with the hint that the nearest cache need not keep them"),
 	}
 }
 
@@ -191,6 +191,23 @@ func (g *Spec) packedStart(best cgen.ISA) map[string]any {
 		return map[string]any{"mr": 14, "nr": 2, "order": orderRows} // a tile of A stays in the nearest cache, and W in a farther one
 	}
 	return map[string]any{"mr": 8, "nr": 3}
+}
+
+// matrixStart returns what a search of more than one matrix tile of rows starts from. Where the second cache has room for W, or for a block of
+// it that is wide enough, a tile of A stays in the nearest cache, while vectors quantise A and write results beside. Otherwise a block of A
+// stays in the second cache, and panels of W pass along it.
+func (g *Spec) matrixStart() map[string]any {
+	const wide = 512
+	values := map[string]any{"panels": panelsApart, "activations": activationsTiles, "passing": yes, "results": resultsBeside}
+	block := cgen.TileColumns(g.n, g.k)
+	if block != 0 && block < wide {
+		if rows := cgen.TileBlock(g.k); g.m > rows {
+			values["mc"] = rows
+		}
+		return values
+	}
+	maps.Copy(values, map[string]any{"prepare": prepareBeside, "order": orderRows, "nc": block})
+	return values
 }
 
 // newPresets makes the baseline and the points to start from.
@@ -230,13 +247,7 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 			values["mr"], values["nr"] = 1, 3
 		}
 		if g.m > tileRows {
-			// A tile of A stays in the nearest cache and W, or a block of it, in the second one, while what vectors do goes on beside.
-			maps.Copy(values, map[string]any{
-				"panels": panelsApart, "activations": activationsTiles, "prepare": prepareBeside, "order": orderRows, "passing": yes, "results": resultsBeside,
-			})
-			if block := cgen.TileColumns(g.n, g.k); block > 0 {
-				values["nc"] = block
-			}
+			maps.Copy(values, g.matrixStart())
 		}
 		list = append(list, preset{"tile", "matrix tiles, four accumulators where A has the rows", with(values)})
 	}

@@ -1,6 +1,6 @@
-// unit=tile compiler=gcc opt=O3 mr=2 nr=2 panels=apart activations=tiles unroll=1 ahead=0 kc=512 mc=0 order=rows nc=128 along=within prepare=beside passing=yes workers=1
+// unit=tile compiler=gcc opt=O3 mr=2 nr=2 panels=apart activations=tiles unroll=1 ahead=0 kc=512 mc=0 order=rows nc=128 along=within prepare=beside results=beside passing=yes workers=1
 // gcc -std=gnu11 -O3 -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512 -mavx512vnni -mavx512bf16 -mamx-tile -mamx-bf16
-// gemm-bf16, layout=nt, inputs=f32, weights=packed: unit=tile compiler=gcc opt=O3 mr=2 nr=2 panels=apart activations=tiles unroll=1 ahead=0 kc=512 mc=0 order=rows nc=128 along=within prepare=beside passing=yes workers=1
+// gemm-bf16, layout=nt, inputs=f32, weights=packed: unit=tile compiler=gcc opt=O3 mr=2 nr=2 panels=apart activations=tiles unroll=1 ahead=0 kc=512 mc=0 order=rows nc=128 along=within prepare=beside results=beside passing=yes workers=1
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -253,6 +253,7 @@ struct job {
 	int64_t panel, group;  // cells of them
 	word *rows;            // A
 	cell *packed;          // B
+	float *sums;           // that wait for the next block along k
 };
 
 enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
@@ -325,7 +326,9 @@ static void describe(struct job *j, struct scratch_small *small, void *const *ar
 	j->tiles = (j->m + MR - 1) / MR;
 	j->stride = j->depth * WORDS;
 	const int64_t rows = (2 * MR * j->stride + 15) / 16 * 16;
-	j->rows = reserve(small, 4 * rows + 0 * j->group * (int64_t)sizeof(cell));
+	const int64_t sums = 1 * j->groups * MR * NR;
+	j->rows = reserve(small, 4 * (rows + sums) + 0 * j->group * (int64_t)sizeof(cell));
+	j->sums = (float *)j->rows + rows;
 	j->packed = args[1];
 }
 
@@ -395,14 +398,6 @@ static inline void pack_group(const struct job *j, const uint16_t *b, int64_t p,
 		pack_panel(j, b, p * NR + i * PANEL, to + i * j->panel);
 }
 
-// fetch reads the sums so far of a tile at an edge.
-static void fetch(const struct job *j, int64_t t, int64_t p, float *edge)
-{
-	const int64_t columns = j->n - p * NR < NR ? j->n - p * NR : NR;
-	for (int64_t r = 0; r < MR && t * MR + r < j->m; r++)
-		__builtin_memcpy(edge + r * NR, j->c + (t * MR + r) * j->n + p * NR, 4 * columns);
-}
-
 // put writes the results of a tile at an edge.
 static void put(const struct job *j, int64_t t, int64_t p, const float *edge)
 {
@@ -411,27 +406,50 @@ static void put(const struct job *j, int64_t t, int64_t p, const float *edge)
 		__builtin_memcpy(j->c + (t * MR + r) * j->n + p * NR, edge + r * NR, 4 * columns);
 }
 
+// results are sums that are stored while others are computed: the next of their rows, and how many there are. other is room for the sums
+// after them.
+struct results {
+	float *sums, *other, *c;
+	int64_t row, rows;
+};
+
+static inline void store_row(const struct job *j, struct results *r)
+{
+	const float *sums = r->sums + r->row * NR;
+	float *c = r->c + r->row * j->n;
+	for (int i = 0; i < NR; i += LANES)
+		*(vec_memory *)(c + i) = *(const vec_memory *)(sums + i);
+	r->row++;
+}
+
+// finish takes over the sums of a tile. Those with columns that do not exist are stored now.
+static inline void finish(const struct job *j, int64_t t, int64_t p, struct results *r)
+{
+	while (r->row < r->rows)
+		store_row(j, r);
+	float *sums = r->other;
+	const int64_t rows = j->m - t * MR;
+	*r = (struct results){ .sums = sums, .other = r->sums, .c = j->c + t * MR * j->n + p * NR, .rows = rows < MR ? rows : MR };
+	if (j->n - p * NR < NR) {
+		put(j, t, p, sums);
+		r->rows = 0;
+	}
+}
+
 // tile multiplies tile t of A with group p of panels, from one row of a panel to another.
 // Between its products it prepares parts of the next tile of A.
-static void tile(const struct job *j, int64_t t, int64_t p, const cell *w, int64_t from, int64_t to, const word *a, struct coming *next)
+// Between them it stores results of the tile before too.
+static void tile(const struct job *j, int64_t t, int64_t p, const cell *w, int64_t from, int64_t to, const word *a, struct coming *next, struct results *last, float *sums)
 {
-	const int64_t rows = j->m - t * MR, columns = j->n - p * NR;
 	const cell *w0 = w + 0 * j->panel;
 	const cell *w1 = w + 1 * j->panel;
-	float edge[MR * NR], *c = j->c + t * MR * j->n + p * NR;
-	int64_t line = j->n;
-	const int whole = rows >= MR && columns >= NR;
-	if (!whole) {
-		c = edge;
-		line = NR;
-		if (from > 0)
-			fetch(j, t, p, edge);
-	}
+	enum { line = NR };
+	float *c = to >= j->depth ? last->other : sums;
 	if (from > 0) {
-		tile_load(0, c + 0 * line + 0, 4 * line);
-		tile_load(1, c + 0 * line + 16, 4 * line);
-		tile_load(2, c + 16 * line + 0, 4 * line);
-		tile_load(3, c + 16 * line + 16, 4 * line);
+		tile_load(0, sums + 0 * line + 0, 4 * line);
+		tile_load(1, sums + 0 * line + 16, 4 * line);
+		tile_load(2, sums + 16 * line + 0, 4 * line);
+		tile_load(3, sums + 16 * line + 16, 4 * line);
 	} else {
 		tile_zero(0);
 		tile_zero(1);
@@ -445,6 +463,8 @@ static void tile(const struct job *j, int64_t t, int64_t p, const cell *w, int64
 		tile_load_passing(6, w0 + g * PANEL, 4 * PANEL);
 		tile_dot_bf16(0, 4, 6);
 		tile_dot_bf16(2, 5, 6);
+		for (int i = 0; i < 2 && last->row < last->rows; i++)
+			store_row(j, last);
 		for (int i = 0; i < 8 && next->row < next->rows; i++)
 			prepare_part(j, next);
 		tile_load_passing(7, w1 + g * PANEL, 4 * PANEL);
@@ -455,12 +475,13 @@ static void tile(const struct job *j, int64_t t, int64_t p, const cell *w, int64
 	tile_store(1, c + 0 * line + 16, 4 * line);
 	tile_store(2, c + 16 * line + 0, 4 * line);
 	tile_store(3, c + 16 * line + 16, 4 * line);
-	if (!whole)
-		put(j, t, p, edge);
+	if (to >= j->depth)
+		finish(j, t, p, last);
 }
 
 // multiply does the tiles from t0 to t1 with the groups of panels from p0 to p1; rows is room for the tiles of A that it prepares.
-static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1, word *rows)
+// sums is room for those of a tile with all panels.
+static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1, word *rows, float *sums)
 {
 	struct tile_configuration callers, sizes = { .palette = 1 };
 	tile_save(&callers);
@@ -470,6 +491,8 @@ static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, in
 		sizes.rows[t] = t < 6 && j->m < 16 ? (uint8_t)j->m : 16;
 	}
 	tile_configure(&sizes);
+	_Alignas(64) float buffers[2][MR * NR];
+	struct results last = { .sums = buffers[0], .other = buffers[1] };
 	for (int64_t q = p0; q < p1; q += 4) {
 		const int64_t until = p1 - q > 4 ? q + 4 : p1;
 		struct coming next = coming(j, t0, t1, rows);
@@ -481,10 +504,12 @@ static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, in
 			for (int64_t g = 0; g < j->depth; g += 256) {
 				const int64_t end = j->depth - g > 256 ? g + 256 : j->depth;
 				for (int64_t p = q; p < until; p++)
-					tile(j, t, p, j->packed + p * j->group, g, end, a, &next);
+					tile(j, t, p, j->packed + p * j->group, g, end, a, &next, &last, sums + (p - q) * MR * NR);
 			}
 		}
 	}
+	while (last.row < last.rows)
+		store_row(j, &last);
 	tile_restore(&callers);
 }
 
@@ -493,7 +518,7 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	struct job job, *j = &job;
 	struct scratch_small small;
 	describe(j, &small, args, dims);
-	multiply(j, 0, j->tiles, 0, j->groups, j->rows);
+	multiply(j, 0, j->tiles, 0, j->groups, j->rows, j->sums);
 	give_back(&small, j->rows);
 }
 
