@@ -54,6 +54,13 @@ type knobs struct {
 	Apart       bool // each vector has a panel
 	Interleaved bool // the rows of a tile of A
 	Direct      bool // A is read as it is
+	Matrices    bool // a tile of A is in whole matrix tiles, one after the other
+	Coming      bool // a tile of A is prepared for its use, and not all of A ahead
+	Beside      bool // that happens between the products of the tile before
+	Within      bool // all blocks along k follow each other for a tile of A, or for a group of panels
+	NC          int
+	Passing     bool // tiles that the inner loop changes are not kept in the nearest cache
+	Later       bool // sums go to C by way of a buffer, between the products of the next tile
 	Embedded    bool // an element of A is the operand of a multiplication
 
 	// What becomes of B: one of these holds, or it arrives packed.
@@ -78,6 +85,13 @@ func (g *Spec) knobs(p space.Point) knobs {
 	}
 	k.Apart = p.Str("panels") == panelsApart
 	k.Interleaved, k.Direct = p.Str("activations") == activationsTiles, p.Str("activations") == activationsDirect
+	if k.Tile() {
+		k.Matrices, k.Interleaved = k.Interleaved, false
+		k.Beside = p.Str("prepare") == prepareBeside
+		k.Coming = k.Beside || p.Str("prepare") == prepareTile
+		k.Within, k.NC, k.Passing = k.KC > 0 && p.Str("along") == alongWithin, p.Int("nc"), p.Str("passing") == yes
+		k.Later = p.Str("results") == resultsBeside
+	}
 	k.Embedded = in.Registers == 32 && !k.Tile() && p.Str("broadcast") == broadcastEmbedded
 	if g.weights != asPacked {
 		k.Ahead, k.Panel = p.Str("pack") == packAhead, p.Str("pack") == packPanel
@@ -133,6 +147,17 @@ func (k knobs) Words() int {
 
 // Cell is the C type of the elements of B that stand together.
 func (k knobs) Cell() string { return map[int]string{1: "uint16_t", 2: "uint32_t"}[k.Group] }
+
+// Rooms is for how many tiles of A a call has room.
+func (k knobs) Rooms() string {
+	switch {
+	case k.Beside:
+		return fmt.Sprint(2 * k.Chunks)
+	case k.Coming:
+		return fmt.Sprint(k.Chunks)
+	}
+	return "j->tiles"
+}
 
 // Buffers is how many groups of panels a call has room for.
 func (k knobs) Buffers() string {
@@ -192,8 +217,12 @@ func (g *generator) file() {
 	if g.Tile() {
 		g.Text(cgen.Tiles())
 		g.Blank()
+		if g.Passing {
+			g.Text(cgen.PassingTiles())
+			g.Blank()
+		}
 	}
-	g.piece("types", "round", "widen", "multiply-add", "rows", "job", "scratch", "sides", "describe", "prepare_tile", "pack_panel", "edges")
+	g.piece("types", "round", "widen", "multiply-add", "rows", "job", "scratch", "sides", "describe", "prepare_part", "prepare_tile", "pack_panel", "edges", "later results")
 	if g.Tile() {
 		g.matrixTile()
 	} else {
@@ -213,15 +242,36 @@ func (g *generator) file() {
 // begin opens the function of a tile, and says where its operands and results are.
 func (g *generator) begin() {
 	g.Comment("tile multiplies tile t of A with group p of panels, from one row of a panel to another.")
-	g.Func("static void tile(const struct job *j, int64_t t, int64_t p, const cell *w, int64_t from, int64_t to)")
-	g.Line("const int64_t rows = j->m - t * MR, columns = j->n - p * NR;")
+	more := ""
+	if g.Coming {
+		more = ", const word *a"
+	}
+	if g.Beside {
+		g.Comment("Between its products it prepares parts of the next tile of A.")
+		more += ", struct coming *next"
+	}
+	if g.Later {
+		g.Comment("Between them it stores results of the tile before too.")
+		more += ", struct results *last"
+		if g.KC > 0 {
+			more += ", float *sums"
+		}
+	}
+	g.Func("static void tile(const struct job *j, int64_t t, int64_t p, const cell *w, int64_t from, int64_t to%s)", more)
+	if !g.Later || g.Direct {
+		g.Line("const int64_t rows = j->m - t * MR, columns = j->n - p * NR;")
+	}
 	need := "MR"
 	if g.Tile() && g.MR == tileRows {
 		g.Line("const int64_t need = j->m < MR ? j->m : MR; // matrix tiles are not larger than A")
 		need = "need"
 	}
-	g.Line("const word *a = j->rows + t * MR * j->stride;")
-	g.Line("int64_t stride = j->stride;")
+	if !g.Coming {
+		g.Line("const word *a = j->rows + t * MR * j->stride;")
+	}
+	if !g.Matrices {
+		g.Line("int64_t stride = j->stride;")
+	}
 	if g.Direct {
 		g.Open("if (j->direct && rows >= %s)", need)
 		g.Line("a = (const word *)j->a + t * MR * (j->k / 2);")
@@ -235,6 +285,10 @@ func (g *generator) begin() {
 		for v := range g.NR {
 			g.Line("const cell *w%d = w + %d * j->panel;", v, v)
 		}
+	}
+	if g.Later {
+		g.laterSums()
+		return
 	}
 	g.Line("float edge[MR * NR], *c = j->c + t * MR * j->n + p * NR;")
 	g.Line("int64_t line = j->n;")
@@ -250,7 +304,14 @@ func (g *generator) begin() {
 
 // end closes the function of a tile.
 func (g *generator) end() {
-	g.Nested("if (!whole)", "put(j, t, p, edge);")
+	switch {
+	case g.Later && g.KC > 0:
+		g.Nested("if (to >= j->depth)", "finish(j, t, p, last);")
+	case g.Later:
+		g.Line("finish(j, t, p, last);")
+	default:
+		g.Nested("if (!whole)", "put(j, t, p, edge);")
+	}
 	g.EndFunc()
 }
 
@@ -363,60 +424,38 @@ func (g *generator) vectorStep(row string, e int) {
 	}
 }
 
-// matrixTile writes the product of a tile with accumulators in matrix tiles: first they, then the tiles of A, then those of B have the
-// registers.
-func (g *generator) matrixTile() {
-	g.begin()
-	mr := g.MR / tileRows
-	results := func(f func(acc int, at string)) {
-		for r := range mr {
-			for v := range g.NR {
-				f(r*g.NR+v, fmt.Sprintf("c + %d * line + %d", tileRows*r, tileRows*v))
-			}
-		}
-	}
-	zero := func() { results(func(acc int, _ string) { g.Line("tile_zero(%d);", acc) }) }
-	if g.KC > 0 {
-		g.Open("if (from > 0)")
-		results(func(acc int, at string) { g.Line("tile_load(%d, %s, 4 * line);", acc, at) })
-		g.Out()
-		g.Line("} else {")
-		g.In()
-		zero()
-		g.Close()
-	} else {
-		zero()
-	}
-	a, b := mr*g.NR, mr*g.NR+mr
-	g.along(tileRows, func(row string) {
-		g.prefetch(row, tileRows)
-		for r := range mr {
-			g.Line("tile_load(%d, a + %d * stride + %s, 4 * stride);", a+r, tileRows*r, row)
-		}
-		for v := range g.NR {
-			g.Line("tile_load(%d, %s, 4 * PANEL);", b+v, g.weightsAt(v, row))
-			for r := range mr {
-				g.Line("tile_dot_bf16(%d, %d, %d);", r*g.NR+v, a+r, b+v)
-			}
-		}
-	})
-	results(func(acc int, at string) { g.Line("tile_store(%d, %s, 4 * line);", acc, at) })
-	g.end()
-}
-
 // multiply writes the loops over tiles and groups of panels.
 func (g *generator) multiply() {
-	g.Comment("multiply does the tiles from t0 to t1 with the groups of panels from p0 to p1; own is room for a group.")
-	g.Func("static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1, cell *own)")
+	own := "cell *own"
+	if g.Coming {
+		own = "word *rows"
+		g.Comment("multiply does the tiles from t0 to t1 with the groups of panels from p0 to p1; rows is room for the tiles of A that it prepares.")
+	} else {
+		g.Comment("multiply does the tiles from t0 to t1 with the groups of panels from p0 to p1; own is room for a group.")
+	}
+	if g.Later && g.KC > 0 {
+		g.Comment("sums is room for those of a tile with all panels.")
+		own += ", float *sums"
+	}
+	g.Func("static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1, %s)", own)
 	if g.Tile() {
 		g.configure()
 	}
-	step := ""
-	if kc := g.KC; kc > 0 {
-		step = strconv.Itoa(kc / g.Group)
+	if g.Later {
+		g.Line("_Alignas(64) float buffers[2][MR * NR];")
+		g.Line("struct results last = { .sums = buffers[0], .other = buffers[1] };")
 	}
-	g.Blocks("j->depth", step, cgen.Ceil(g.p.Int("mc"), g.MR), g.multiplyBlock)
-	if !g.Panel {
+	step := ""
+	if g.KC > 0 && !g.Within {
+		step = strconv.Itoa(g.KC / g.Group)
+	}
+	g.ColumnBlocks(cgen.Ceil(g.NC, g.NR*g.Lanes()), func(panels string) {
+		g.Blocks("j->depth", step, cgen.Ceil(g.p.Int("mc"), g.MR), func(tiles, from, to string) { g.multiplyBlock(panels, tiles, from, to) })
+	})
+	if g.Later {
+		g.Nested("while (last.row < last.rows)", "store_row(j, &last);")
+	}
+	if !g.Panel && !g.Coming {
 		g.Line("(void)own;")
 	}
 	if g.Tile() {
@@ -425,34 +464,38 @@ func (g *generator) multiply() {
 	g.EndFunc()
 }
 
-// configure writes the configuration of the matrix tiles.
-func (g *generator) configure() {
-	mr := g.MR / tileRows
-	g.Line("struct tile_configuration callers, sizes = { .palette = 1 };")
-	g.Line("tile_save(&callers);")
-	g.Open("for (int t = 0; t < %d; t++)", mr*g.NR+mr+g.NR)
-	g.Line("sizes.columns[t] = %d;", tileBytes)
-	g.Comment("Those of C and A have no more rows than A.")
-	g.Line("sizes.rows[t] = t < %d && j->m < %d ? (uint8_t)j->m : %d;", mr*g.NR+mr, tileRows, tileRows)
-	g.Close()
-	g.Line("tile_configure(&sizes);")
-}
-
 // multiplyBlock writes the loops over the tiles and groups of panels of a block.
-func (g *generator) multiplyBlock(tiles, from, to string) {
-	const panels = "for (int64_t p = p0; p < p1; p++)"
-	call := func(w string) string { return fmt.Sprintf("tile(j, t, p, %s, %s, %s);", w, from, to) }
+func (g *generator) multiplyBlock(panels, tiles, from, to string) {
+	call := func(w string) string { return fmt.Sprintf("tile(j, t, p, %s, %s, %s%s);", w, from, to, g.further()) }
 	if g.Panel {
-		g.Open(panels)
+		g.Open("%s", panels)
 		g.Line("pack_group(j, j->b, p, own);")
 		g.Nested(tiles, call("own"))
 		g.Close()
 		return
 	}
-	w := "j->packed + p * j->group"
+	outer, inner := panels, tiles
 	if g.p.Str("order") == orderRows {
-		g.Nested(tiles, panels, call(w))
-	} else {
-		g.Nested(panels, tiles, call(w))
+		outer, inner = tiles, panels
 	}
+	const w = "j->packed + p * j->group"
+	if !g.Coming && !g.Within {
+		g.Nested(outer, inner, call(w))
+		return
+	}
+	if g.Coming {
+		g.Line("struct coming next = coming(j, t0, t1, rows);")
+	}
+	g.Open("%s", outer)
+	if g.Coming {
+		g.prepareComing()
+	}
+	if g.Within {
+		from, to = g.DepthBlocks("j->depth", strconv.Itoa(g.KC/g.Group))
+	}
+	g.Nested(inner, call(w))
+	if g.Within {
+		g.Close()
+	}
+	g.Close()
 }

@@ -25,6 +25,7 @@ func TestGolden(t *testing.T) {
 		{"wide", Half, "m=4,n=64,k=512,weights=half", map[string]any{"unit": unitWide, "isa": cgen.F16C, "mr": 2, "nr": 1, "activations": activationsTiles, "pack": packPanel}},
 		{"dot", BFloat16, "m=40,n=64,k=512", map[string]any{"unit": unitDot, "mr": 2, "nr": 2, "kc": 256, "panels": panelsApart, "ahead": 512}},
 		{"tile", BFloat16, "m=40,n=64,k=512,layout=nn,inputs=half,weights=f32,threads=4", map[string]any{"unit": unitTile, "mr": 2, "nr": 2, "kc": 256, "activations": activationsDirect, "workers": 2}},
+		{"beside", BFloat16, "m=40,n=300,k=700,threads=2", map[string]any{"unit": unitTile, "mr": 2, "nr": 2, "kc": 512, "along": alongWithin, "nc": 128, "activations": activationsTiles, "panels": panelsApart, "prepare": prepareBeside, "results": resultsBeside, "order": orderRows, "passing": yes}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			nativetest.GoldenText(t, filepath.Join("testdata", test.name+".c"), *update, specOn(t, test.kind, fullMachine, test.shape), test.values)

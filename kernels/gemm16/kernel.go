@@ -59,7 +59,7 @@ type Kernel struct {
 
 // Info describes the kernel.
 func (k Kernel) Info() kernels.Info {
-	return kernels.Info{Name: k.Type.name, Doc: k.Type.doc, Version: "3", Unit: "ns", Shape: Fields()}
+	return kernels.Info{Name: k.Type.name, Doc: k.Type.doc, Version: "4", Unit: "ns", Shape: Fields()}
 }
 
 // Problem makes the problem of a shape on this machine. It fails where there is no C compiler.

@@ -33,6 +33,18 @@ const (
 
 	orderColumns = "columns"
 	orderRows    = "rows"
+
+	prepareAhead  = "ahead"
+	prepareTile   = "tile"
+	prepareBeside = "beside"
+
+	alongAround = "around"
+	alongWithin = "within"
+
+	resultsDirect = "direct"
+	resultsBeside = "beside"
+
+	no, yes = "no", "yes"
 )
 
 // The bounds of a tile of the code.
@@ -105,7 +117,7 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		space.Enum("panels", panelsTogether, panelsApart).If(blocked+" && nr > 1").
 			Describe("the vectors of a tile are one panel of packed B, or have one each"),
 		space.Enum("activations", activations...).If(blocked).
-			Describe("A: copied row by row, with the rows of a tile interleaved, or read as it is"),
+			Describe("A: copied row by row, with the rows of a tile interleaved or in whole matrix tiles, or read as it is"),
 		space.Ints("unroll", 1, 2, 4).If(blocked).Describe("steps along k in one turn of the inner loop"),
 		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(blocked).Describe("bytes of B between what is used and what is prefetched; 0 is no prefetch"),
 		space.Ints("kc", cgen.Blocks(g.k, 256, 512, 1024, 2048)...).If(blocked).Describe("elements along k in a block; 0 is all"),
@@ -113,6 +125,9 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		space.Enum("order", orderColumns, orderRows).If(blocked).
 			Describe("outer loop in a block: over panels, which stay in the cache, or over tiles"),
 	)
+	if slices.Contains(units, unitTile) {
+		parameters = append(parameters, g.matrixParameters()...)
+	}
 	large := g.large(units)
 	constraints := g.tileConstraints(units, large)
 	if large != "" {
@@ -139,6 +154,21 @@ func (g *Spec) newSpace() (*space.Space, error) {
 	return space.New(g.name, parameters, constraints...)
 }
 
+// matrixParameters are those of matrix tiles alone.
+func (g *Spec) matrixParameters() []space.Parameter {
+	const tiled = "unit == 'tile'"
+	return []space.Parameter{
+		space.Ints("nc", cgen.Blocks(g.n, cgen.ColumnBlockSizes()...)...).If(tiled).Describe("columns of B in a block, around all other loops; 0 is all"),
+		space.Enum("along", alongAround, alongWithin).If(tiled + " && kc > 0").
+			Describe("loop over blocks along k: around those over tiles and panels, or within the outer one of these"),
+		space.Enum("prepare", prepareAhead, prepareTile, prepareBeside).If(tiled).
+			Describe("A is copied as a whole, tile by tile where it is used, or between the products of the tile before"),
+		space.Enum("results", resultsDirect, resultsBeside).If(tiled + " && order == 'rows' && (kc == 0 || along == 'within')").
+			Describe("sums go to C as they are, or by way of a buffer, from where they are stored between the products of the next tile"),
+		space.Enum("passing", no, yes).If(tiled).Describe("whether tiles that the inner loop changes are loaded with the hint that the nearest cache need not keep them"),
+	}
+}
+
 // large is the condition of points that have 32 registers of vectors; "" for none.
 func (g *Spec) large(units []string) string {
 	var out []string
@@ -160,10 +190,15 @@ func (g *Spec) tileConstraints(units []string, large string) []string {
 	var out []string
 	if slices.Contains(units, unitTile) {
 		vectors = "unit == 'tile' || " + vectors
-		out = append(out, fmt.Sprintf("unit != 'tile' || mr * nr + mr + nr <= %d && activations != 'tiles'", maxTiles))
+		out = append(out,
+			fmt.Sprintf("unit != 'tile' || mr * nr + mr + nr <= %d", maxTiles),
+			"prepare == 'ahead' || unit != 'tile' || order == 'rows' && mc == 0 && (kc == 0 || along == 'within')")
 	}
 	if g.hasDirect(units) {
 		out = append(out, "unit != 'wide' || activations != 'direct'")
+		if slices.Contains(units, unitTile) {
+			out = append(out, "unit != 'tile' || prepare == 'ahead' || activations != 'direct'")
+		}
 	}
 	return append(out, vectors)
 }
@@ -231,15 +266,38 @@ func (g *Spec) startValues(unit string) map[string]any {
 	if g.m <= 2 && unit != unitTile {
 		values["nr"], values["panels"], values["unroll"] = 4, panelsApart, 4 // streams through the weights
 	}
-	block, keptBytes := 128, 4<<20
 	if unit == unitTile {
-		block, keptBytes = cgen.TileBlock(2*g.k), cgen.TileKept
+		if g.m > tileRows {
+			maps.Copy(values, g.matrixStart())
+		}
+		return values
 	}
+	const block, keptBytes = 128, 4 << 20
 	if g.m > block {
 		values["mc"] = block
 		if 2*g.n*g.k <= keptBytes {
 			values["order"] = orderRows // a tile of A stays in the nearest cache, and B in a farther one
 		}
+	}
+	return values
+}
+
+// matrixStart returns what a search of more than one matrix tile of rows starts from. Where there are rows enough to read a block of B often,
+// and the second cache has room for one that is wide enough, a part of a tile of A stays in the nearest cache, while A is copied and C is
+// stored beside. Otherwise a block of A stays in the second cache, and panels of B pass along it.
+func (g *Spec) matrixStart() map[string]any {
+	const depth, few, wide = 512, 128, 256
+	values := map[string]any{"panels": panelsApart, "activations": activationsTiles, "passing": yes}
+	block := cgen.TileColumns(g.n, 2*g.k)
+	if g.m <= few || block != 0 && block < wide {
+		if rows := cgen.TileBlock(2 * g.k); g.m > rows {
+			values["mc"] = rows
+		}
+		return values
+	}
+	maps.Copy(values, map[string]any{"prepare": prepareBeside, "order": orderRows, "results": resultsBeside, "nc": block})
+	if g.k > depth {
+		values["kc"], values["along"] = depth, alongWithin
 	}
 	return values
 }

@@ -42,6 +42,24 @@ func tilePoint(t *testing.T, g *Spec, rng *rand.Rand) space.Point {
 	}
 }
 
+// besideValues are those of a point that prepares A tile by tile, in blocks as far as the shape has some.
+func besideValues(g *Spec, mr, nr int, prepare string) map[string]any {
+	values := map[string]any{"unit": unitTile, "mr": mr, "nr": nr, "activations": activationsTiles, "prepare": prepare, "order": orderRows, "passing": yes}
+	if prepare == prepareBeside {
+		values["results"] = resultsBeside
+	}
+	if g.k > 256 {
+		values["kc"], values["along"] = 256, alongWithin
+	}
+	if g.n > 128 {
+		values["nc"] = 128
+	}
+	if g.threads > 1 {
+		values["workers"], values["split"] = g.threads, []string{orderColumns, orderRows}[g.threads%2]
+	}
+	return values
+}
+
 // TestTiles: the code for matrix tiles is right in an emulation, for each size of a tile and form of the operands.
 func TestTiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -58,6 +76,7 @@ func TestTiles(t *testing.T) {
 				values["activations"] = activationsDirect
 			}
 			points = append(points, made(t, g, values))
+			points = append(points, made(t, g, besideValues(g, min(size[0], g.m), size[1], []string{prepareBeside, prepareTile}[i%2])))
 		}
 		for _, p := range points {
 			t.Run(fmt.Sprintf("%s %s", shape, p.Key()), func(t *testing.T) {
@@ -86,31 +105,59 @@ var tileMutations = []struct{ name, old, new string }{
 	{"the rest of the last tile of A", "to[i] = 0; // before", "to[i] = 0x7fc07fc0; // before"},
 }
 
+// besideMutations are mistakes that preparing A tile by tile invites.
+var besideMutations = []struct{ name, old, new string }{
+	{"a tile that is not completed", "while (next.row < next.rows)", "while (0)"},
+	{"one room for both tiles", "(t + 1 - t0) % 2 *", "0 *"},
+	{"a row short", "left < MR ? left : MR, .to", "left < MR ? left : MR - 1, .to"},
+	{"rows in another place", "c->row * 16;", "c->row * 8;"},
+	{"the second matrix tile is the first", "a + g * MR + 256", "a + g * MR + 0"},
+	{"the rest of a row", "__builtin_memset(to, 0, 64)", "__builtin_memset(to, 255, 64)"},
+	{"a block of columns too short", "q + 4 : p1", "q + 3 : p1"},
+	{"blocks along k that overlap", "g + 128 : j->depth", "g + 144 : j->depth"},
+	{"the sums of a block in the room of another panel", "sums + (p - q) *", "sums + (p - p) *"},
+	{"the last results forgotten", "while (last.row < last.rows)", "while (0)"},
+	{"one room for all results", ".other = buffers[1]", ".other = buffers[0]"},
+	{"results of columns that do not exist", "if (j->n - p * NR < NR) {", "if (j->n - p * NR < 0) {"},
+	{"results of rows that do not exist", ".rows = rows < MR ? rows : MR };", ".rows = MR };"},
+}
+
 // TestWrongTiles: the mistakes are found by the check in the emulation: wrong answers, or the abort of an instruction that would fault.
 func TestWrongTiles(t *testing.T) {
-	g := specOn(t, BFloat16, fullMachine, "m=40,n=70,k=301,layout=nn,weights=half")
-	p := made(t, g, map[string]any{"unit": unitTile, "mr": 2, "nr": 2, "kc": 256})
-	problem := nativetest.Problem(t, g)
-	if err := problem.Wrap(emulated(t, g, p), p).Check(t.Context(), 5); err != nil {
-		t.Fatalf("the code as it is: %v", err)
-	}
 	// What is wrong with addresses of tiles and their configuration is wrong in the same way in package gemmi8, whose test makes these mistakes.
-	alike := []string{"a row of A too long", "rows of the next tile", "columns of the next tile", "a step too long", "more rows than A has", "tiles that are not configured"}
-	for _, m := range tileMutations {
-		if slices.Contains(alike, m.name) && !nativetest.Stress {
-			continue
+	alike := []string{"a row of A too long", "rows of the next tile", "columns of the next tile", "a step too long", "more rows than A has", "tiles that are not configured",
+		"one room for both tiles", "a row short", "the second matrix tile is the first", "a block of columns too short"}
+	g := specOn(t, BFloat16, fullMachine, "m=40,n=70,k=301,layout=nn,weights=half")
+	beside := specOn(t, BFloat16, fullMachine, "m=70,n=192,k=301")
+	for _, form := range []struct {
+		*Spec
+		values    map[string]any
+		mutations []struct{ name, old, new string }
+	}{
+		{g, map[string]any{"unit": unitTile, "mr": 2, "nr": 2, "kc": 256}, tileMutations},
+		{beside, besideValues(beside, 2, 2, prepareBeside), besideMutations},
+	} {
+		p := made(t, form.Spec, form.values)
+		problem := nativetest.Problem(t, form.Spec)
+		if err := problem.Wrap(emulated(t, form.Spec, p), p).Check(t.Context(), 5); err != nil {
+			t.Fatalf("the code as it is: %v", err)
 		}
-		t.Run(m.name, func(t *testing.T) {
-			src := emulated(t, g, p)
-			if !strings.Contains(src.Text, m.old) {
-				t.Fatalf("the code has no %q:\n%s", m.old, src.Text)
+		for _, m := range form.mutations {
+			if slices.Contains(alike, m.name) && !nativetest.Stress {
+				continue
 			}
-			src.Text = strings.ReplaceAll(src.Text, m.old, m.new)
-			err := problem.Wrap(src, p).Check(t.Context(), 5)
-			if r := kernels.AsRejection(err); r == nil || r.Status != space.WrongAnswer && r.Status != space.Crashed {
-				t.Errorf("%v, want a wrong answer or a crash", err)
-			}
-		})
+			t.Run(m.name, func(t *testing.T) {
+				src := emulated(t, form.Spec, p)
+				if !strings.Contains(src.Text, m.old) {
+					t.Fatalf("the code has no %q:\n%s", m.old, src.Text)
+				}
+				src.Text = strings.ReplaceAll(src.Text, m.old, m.new)
+				err := problem.Wrap(src, p).Check(t.Context(), 5)
+				if r := kernels.AsRejection(err); r == nil || r.Status != space.WrongAnswer && r.Status != space.Crashed {
+					t.Errorf("%v, want a wrong answer or a crash", err)
+				}
+			})
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package gemmi8
 import (
 	"embed"
 	"fmt"
+	"strings"
 
 	"tune/kernels/native"
 	"tune/kernels/native/cgen"
@@ -43,6 +44,12 @@ type knobs struct {
 	MR, NR, KC   int
 	Apart        bool // the vectors of a panel
 	Interleaved  bool // the rows of a tile of A
+	Matrices     bool // a tile of A is in whole matrix tiles, one after the other
+	Coming       bool // a tile of A is quantised for its use, and not all of A ahead
+	Beside       bool // that happens between the products of the tile before
+	NC           int
+	Passing      bool // tiles that the inner loop changes are not kept in the nearest cache
+	Later        bool // sums become results between the products of the next tile
 	Embedded     bool // a word of A is the operand of a multiplication
 
 	// What becomes of the weights: one of these holds, or they arrive packed.
@@ -68,7 +75,13 @@ func (g *Spec) knobs(p space.Point) knobs {
 		k.MR *= tileRows
 	}
 	k.Apart = p.Str("panels") == panelsApart
-	k.Interleaved = p.Str("activations") == activationsTiles
+	k.Interleaved = !k.Tile && p.Str("activations") == activationsTiles
+	if k.Tile {
+		k.Matrices = p.Str("activations") == activationsTiles
+		k.Beside = p.Str("prepare") == prepareBeside
+		k.Coming = k.Beside || p.Str("prepare") == prepareTile
+		k.NC, k.Passing, k.Later = p.Int("nc"), p.Str("passing") == yes, p.Str("results") == resultsBeside
+	}
 	k.Embedded = in.Name == cgen.AVX512VNNI && !k.Dot && p.Str("broadcast") == broadcastEmbedded
 	if g.weights != weightsPacked {
 		k.Ahead, k.Panel, k.Direct = p.Str("pack") == packAhead, p.Str("pack") == packPanel, p.Str("pack") == packNone
@@ -121,6 +134,17 @@ func (k knobs) SourceType() string {
 		return "int8_t"
 	}
 	return k.WeightType()
+}
+
+// Rooms is for how many tiles of A a call has room.
+func (k knobs) Rooms() string {
+	switch {
+	case k.Beside:
+		return fmt.Sprint(2 * k.Chunks)
+	case k.Coming:
+		return fmt.Sprint(k.Chunks)
+	}
+	return "j->tiles"
 }
 
 // Buffers is how many panels a call has room for.
@@ -181,6 +205,10 @@ func (g *generator) file() {
 	if g.Tile {
 		g.Text(cgen.Tiles())
 		g.Blank()
+		if g.Passing {
+			g.Text(cgen.PassingTiles())
+			g.Blank()
+		}
 	}
 	g.piece("types", "dot", "image_one", "image", "narrow", "activations")
 	switch {
@@ -189,7 +217,7 @@ func (g *generator) file() {
 	case !g.Direct:
 		g.piece("convert weights")
 	}
-	g.piece("job", "scratch and header", "describe", "quantise_tile")
+	g.piece("job", "scratch and header", "describe", "quantise_part", "quantise_tile")
 	if g.Direct {
 		g.piece("load_weights")
 	} else {
@@ -199,7 +227,7 @@ func (g *generator) file() {
 	case g.Dot:
 		g.dotTile()
 	case g.Tile:
-		g.piece("matrix results")
+		g.piece("matrix results", "later results")
 		g.matrixTile()
 	default:
 		g.packedTile()
@@ -215,10 +243,10 @@ func (g *generator) file() {
 	}
 }
 
-// tile opens the function of a tile.
-func (g *generator) tile(comment string) {
+// tile opens the function of a tile; more are its further parameters.
+func (g *generator) tile(comment string, more ...string) {
 	g.Comment("%s", comment)
-	g.Func("static void tile(const struct job *j, int64_t t, int64_t p, const word *w, int64_t from, int64_t to)")
+	g.Func("static void tile(const struct job *j, int64_t t, int64_t p, const word *w, int64_t from, int64_t to%s)", strings.Join(more, ""))
 }
 
 // each calls f for each accumulator of a tile.
@@ -406,75 +434,6 @@ func (g *generator) packedResults() {
 		"c[r * j->n + i] = edge[r * NR + i];")
 }
 
-// matrixTile writes the product of a tile with accumulators in matrix tiles: first they, then the tiles of A, then those of W have the
-// registers.
-func (g *generator) matrixTile() {
-	mr := g.MR / tileRows
-	sums := func(f func(acc int, at string)) {
-		for r := range mr {
-			for v := range g.NR {
-				f(r*g.NR+v, fmt.Sprintf("sums + %d * NR + %d", tileRows*r, tileRows*v))
-			}
-		}
-	}
-	g.tile("tile multiplies tile t with panel p, from one group along k to another.")
-	g.Line("const int64_t stride = j->stride;")
-	g.Line("const word *a = j->rows + t * MR * stride;")
-	g.apart()
-	line := "NR"
-	if g.Apart {
-		line = "LANES"
-	}
-	zero := func() { sums(func(acc int, _ string) { g.Line("tile_zero(%d);", acc) }) }
-	if g.KC > 0 {
-		g.Line("int32_t *sums = j->partial + (t * j->panels + p) * MR * NR;")
-		g.Open("if (from > 0)")
-		sums(func(acc int, at string) { g.Line("tile_load(%d, %s, 4 * NR);", acc, at) })
-		g.Out()
-		g.Line("} else {")
-		g.In()
-		zero()
-		g.Close()
-	} else {
-		g.Line("_Alignas(64) int32_t sums[MR * NR];")
-		zero()
-	}
-	a, w := mr*g.NR, mr*g.NR+mr
-	g.along("to", fmt.Sprintf(" * %d", tileRows), fmt.Sprintf("g += %d", tileRows), func(group string) {
-		g.prefetchGroups(group, tileRows)
-		for r := range mr {
-			g.Line("tile_load(%d, a + %d * stride + %s, 4 * stride);", a+r, tileRows*r, group)
-		}
-		for v := range g.NR {
-			g.Line("tile_load(%d, %s, 4 * %s);", w+v, g.weightsAt(v, group), line)
-			for r := range mr {
-				g.Line("tile_dot_ss(%d, %d, %d);", r*g.NR+v, a+r, w+v)
-			}
-		}
-	})
-	sums(func(acc int, at string) { g.Line("tile_store(%d, %s, 4 * NR);", acc, at) })
-	finish := "finish(j, t, p, sums);"
-	if g.KC > 0 {
-		g.Nested("if (to >= j->groups)", finish)
-	} else {
-		g.Line("%s", finish)
-	}
-	g.EndFunc()
-}
-
-// configure writes the configuration of the matrix tiles.
-func (g *generator) configure() {
-	mr := g.MR / tileRows
-	g.Line("struct tile_configuration callers, sizes = { .palette = 1 };")
-	g.Line("tile_save(&callers);")
-	g.Open("for (int t = 0; t < %d; t++)", mr*g.NR+mr+g.NR)
-	g.Line("sizes.columns[t] = 4 * LANES;")
-	g.Comment("Those of sums and of A have no more rows than A.")
-	g.Line("sizes.rows[t] = t < %d && j->m < %d ? (uint8_t)j->m : %d;", mr*g.NR+mr, tileRows, tileRows)
-	g.Close()
-	g.Line("tile_configure(&sizes);")
-}
-
 // place writes where the results of a tile belong.
 func (g *generator) place() {
 	g.Line("const float scale = j->scale;")
@@ -571,17 +530,32 @@ func (g *generator) dotResults() {
 
 // multiply writes the loops over tiles and panels.
 func (g *generator) multiply() {
-	g.Comment("multiply does the tiles from t0 to t1 with the panels from p0 to p1; own is room for a panel.")
-	g.Func("static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1, word *own)")
+	own := "word *own"
+	if g.Coming {
+		own = "word *rows"
+		g.Comment("multiply does the tiles from t0 to t1 with the panels from p0 to p1; rows is room for the tiles of A that it quantises.")
+	} else {
+		g.Comment("multiply does the tiles from t0 to t1 with the panels from p0 to p1; own is room for a panel.")
+	}
+	g.Func("static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1, %s)", own)
 	if g.Tile {
 		g.configure()
 	}
-	step := ""
-	if kc := g.KC; kc > 0 {
-		step = fmt.Sprintf("%d / GROUP", kc)
+	if g.Later {
+		g.Line("_Alignas(64) int32_t sums[2][MR * NR];")
+		g.Line("struct results last = { .sums = sums[0], .other = sums[1] };")
 	}
-	g.Blocks("j->groups", step, cgen.Ceil(g.p.Int("mc"), g.MR), g.multiplyBlock)
-	if !g.Panel {
+	step := ""
+	if g.KC > 0 {
+		step = fmt.Sprintf("%d / GROUP", g.KC)
+	}
+	g.ColumnBlocks(cgen.Ceil(g.NC, g.NR*g.Lanes()), func(panels string) {
+		g.Blocks("j->groups", step, cgen.Ceil(g.p.Int("mc"), g.MR), func(tiles, from, to string) { g.multiplyBlock(panels, tiles, from, to) })
+	})
+	if g.Later {
+		g.Nested("while (last.row < last.rows)", "store_row(j, &last);")
+	}
+	if !g.Panel && !g.Coming {
 		g.Line("(void)own;")
 	}
 	if g.Tile {
@@ -591,11 +565,10 @@ func (g *generator) multiply() {
 }
 
 // multiplyBlock writes the loops over the tiles and panels of a block.
-func (g *generator) multiplyBlock(tiles, from, to string) {
-	const panels = "for (int64_t p = p0; p < p1; p++)"
-	call := func(w string) string { return fmt.Sprintf("tile(j, t, p, %s, %s, %s);", w, from, to) }
+func (g *generator) multiplyBlock(panels, tiles, from, to string) {
+	call := func(w string) string { return fmt.Sprintf("tile(j, t, p, %s, %s, %s%s);", w, from, to, g.further()) }
 	if g.Panel {
-		g.Open(panels)
+		g.Open("%s", panels)
 		g.Line("pack_panel(j, j->w + p * NR * j->k, j->n - p * NR < NR ? j->n - p * NR : NR, own);")
 		g.Nested(tiles, call("own"))
 		g.Close()
@@ -605,9 +578,17 @@ func (g *generator) multiplyBlock(tiles, from, to string) {
 	if g.Direct {
 		w = "0"
 	}
+	outer, inner := panels, tiles
 	if g.p.Str("order") == orderRows {
-		g.Nested(tiles, panels, call(w))
-	} else {
-		g.Nested(panels, tiles, call(w))
+		outer, inner = tiles, panels
 	}
+	if !g.Coming {
+		g.Nested(outer, inner, call(w))
+		return
+	}
+	g.Line("struct coming next = coming(j, t0, t1, rows);")
+	g.Open("%s", outer)
+	g.quantiseComing()
+	g.Nested(inner, call(w))
+	g.Close()
 }

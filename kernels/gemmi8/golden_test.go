@@ -23,6 +23,7 @@ func TestGolden(t *testing.T) {
 		{"dot", "m=4,n=64,k=1000,weights=int8", map[string]any{"form": formDot, "isa": cgen.AVX2, "mr": 2, "nr": 2, "unroll": 2, "pack": packNone}},
 		{"threads", "m=64,n=64,k=100,weights=packed,threads=4", map[string]any{"form": formPacked, "isa": cgen.Generic, "mr": 2, "nr": 2, "panels": panelsApart, "activations": activationsTiles, "workers": 3, "split": orderRows, "hand_out": "dynamic"}},
 		{"tile", "m=40,n=64,k=1000,relu=yes,weights=packed", map[string]any{"form": formTile, "isa": cgen.AMXInt8, "mr": 2, "nr": 2, "kc": 256}},
+		{"beside", "m=40,n=300,k=1000,weights=packed", map[string]any{"form": formTile, "isa": cgen.AMXInt8, "mr": 2, "nr": 2, "nc": 128, "activations": activationsTiles, "panels": panelsApart, "prepare": prepareBeside, "results": resultsBeside, "order": orderRows, "passing": yes}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			nativetest.GoldenText(t, filepath.Join("testdata", test.name+".c"), *update, specOn(t, fullMachine, test.shape), test.values)

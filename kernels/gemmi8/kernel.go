@@ -32,7 +32,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "gemm-i8",
 		Doc:     "product of two matrices quantised to int8, as generated C on this CPU",
-		Version: "4",
+		Version: "5",
 		Unit:    "ns",
 		Shape:   Fields(),
 	}

@@ -36,6 +36,13 @@ const (
 
 	activationsRows  = "rows"
 	activationsTiles = "tiles"
+
+	prepareAhead  = "ahead"
+	prepareTile   = "tile"
+	prepareBeside = "beside"
+
+	resultsAfter  = "after"
+	resultsBeside = "beside"
 )
 
 // maxTiles is the number of registers of matrix tiles.
@@ -101,8 +108,8 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		space.Ints("mc", cgen.Blocks(g.m, 32, 64, 128, 256, 512)...).If(tiled).Describe("rows of A in a block, up to a whole tile; 0 is all"),
 		space.Enum("order", orderColumns, orderRows).If(tiled).
 			Describe("outer loop in a block: over panels, which stay in the cache, or over tiles"),
-		space.Enum("activations", activationsRows, activationsTiles).If(packed).
-			Describe("quantised A: row by row, or the rows of a tile interleaved"),
+		space.Enum("activations", activationsRows, activationsTiles).If(interleaved).
+			Describe("quantised A: row by row, or the rows of a tile interleaved, or in whole matrix tiles"),
 		space.Enum("panels", panelsTogether, panelsApart).If(interleaved + " && nr > 1").
 			Describe("the vectors of a panel: side by side, or each in a place of its own"),
 		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(tiled).Describe("bytes of W between what is used and what is prefetched; 0 is no prefetch"),
@@ -115,9 +122,11 @@ func (g *Spec) newSpace() (*space.Space, error) {
 	}
 	vectors := "mr * nr + nr + 1 <= " + registers
 	if hasTiles(g.machine) {
+		parameters = append(parameters, g.matrixParameters()...)
 		constraints = append(constraints,
 			"form != 'tile' || isa == 'amxint8'", "form == 'tile' || isa != 'amxint8'",
-			fmt.Sprintf("form != 'tile' || mr * nr + mr + nr <= %d", maxTiles))
+			fmt.Sprintf("form != 'tile' || mr * nr + mr + nr <= %d", maxTiles),
+			"prepare == 'ahead' || form != 'tile' || order == 'rows' && mc == 0 && kc == 0")
 		vectors = "form == 'tile' || " + vectors
 	}
 	constraints = append(constraints, vectors)
@@ -150,6 +159,19 @@ func (g *Spec) newSpace() (*space.Space, error) {
 	return space.New("gemm-i8", parameters, constraints...)
 }
 
+// matrixParameters are those of matrix tiles alone.
+func (g *Spec) matrixParameters() []space.Parameter {
+	const tiled = "form == 'tile'"
+	return []space.Parameter{
+		space.Ints("nc", cgen.Blocks(g.n, cgen.ColumnBlockSizes()...)...).If(tiled).Describe("rows of W in a block, around all other loops; 0 is all"),
+		space.Enum("prepare", prepareAhead, prepareTile, prepareBeside).If(tiled).
+			Describe("A is quantised as a whole, tile by tile where it is used, or between the products of the tile before"),
+		space.Enum("results", resultsAfter, resultsBeside).If(tiled).
+			Describe("sums become results after their products, or between the products of the next tile"),
+		space.Enum("passing", no, yes).If(tiled).Describe("whether tiles that the inner loop changes are loaded with the hint that the nearest cache need not keep them"),
+	}
+}
+
 // packedStart returns the tile to start from in form packed.
 func (g *Spec) packedStart(best cgen.ISA) map[string]any {
 	const fewRows, someRows, keptBytes = 4, 64, 2 << 20
@@ -169,6 +191,23 @@ func (g *Spec) packedStart(best cgen.ISA) map[string]any {
 		return map[string]any{"mr": 14, "nr": 2, "order": orderRows} // a tile of A stays in the nearest cache, and W in a farther one
 	}
 	return map[string]any{"mr": 8, "nr": 3}
+}
+
+// matrixStart returns what a search of more than one matrix tile of rows starts from. Where the second cache has room for W, or for a block of
+// it that is wide enough, a tile of A stays in the nearest cache, while vectors quantise A and write results beside. Otherwise a block of A
+// stays in the second cache, and panels of W pass along it.
+func (g *Spec) matrixStart() map[string]any {
+	const wide = 512
+	values := map[string]any{"panels": panelsApart, "activations": activationsTiles, "passing": yes, "results": resultsBeside}
+	block := cgen.TileColumns(g.n, g.k)
+	if block != 0 && block < wide {
+		if rows := cgen.TileBlock(g.k); g.m > rows {
+			values["mc"] = rows
+		}
+		return values
+	}
+	maps.Copy(values, map[string]any{"prepare": prepareBeside, "order": orderRows, "nc": block})
+	return values
 }
 
 // newPresets makes the baseline and the points to start from.
@@ -207,11 +246,8 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		if g.m <= tileRows {
 			values["mr"], values["nr"] = 1, 3
 		}
-		if block := cgen.TileBlock(g.k); g.m > block {
-			values["mc"] = block
-			if g.n*g.k <= cgen.TileKept {
-				values["order"] = orderRows // a tile of A stays in the nearest cache, and W in the second one
-			}
+		if g.m > tileRows {
+			maps.Copy(values, g.matrixStart())
 		}
 		list = append(list, preset{"tile", "matrix tiles, four accumulators where A has the rows", with(values)})
 	}

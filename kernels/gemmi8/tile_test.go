@@ -41,6 +41,26 @@ func tilePoint(t *testing.T, g *Spec, rng *rand.Rand, mr, nr int) space.Point {
 	}
 }
 
+// besidePoint makes a point that quantises A tile by tile, in blocks as far as the shape has some.
+func besidePoint(t *testing.T, g *Spec, size [2]int, prepare, results string) space.Point {
+	t.Helper()
+	values := map[string]any{
+		"form": formTile, "isa": cgen.AMXInt8, "mr": size[0], "nr": size[1], "activations": activationsTiles, "prepare": prepare, "results": results,
+		"order": orderRows, "passing": yes,
+	}
+	if g.n > 128 {
+		values["nc"] = 128
+	}
+	if g.threads > 1 {
+		values["workers"], values["split"] = g.threads, []string{orderColumns, orderRows}[g.threads%2]
+	}
+	p, err := g.Space().Make(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // needAVX512 skips a test where the code around the tiles does not run.
 func needAVX512(t *testing.T) {
 	t.Helper()
@@ -60,8 +80,11 @@ func TestTiles(t *testing.T) {
 	} {
 		g := specOn(t, fullMachine, shape)
 		problem := nativetest.Problem(t, g)
+		points := []space.Point{besidePoint(t, g, sizes[i%4], []string{prepareBeside, prepareTile}[i%2], []string{resultsAfter, resultsBeside}[i/2%2])}
 		for _, size := range [][2]int{sizes[i%4], sizes[(i+1)%4]} {
-			p := tilePoint(t, g, rng, size[0], size[1])
+			points = append(points, tilePoint(t, g, rng, size[0], size[1]))
+		}
+		for _, p := range points {
 			t.Run(fmt.Sprintf("%s %s", shape, p.Key()), func(t *testing.T) {
 				if err := problem.Wrap(emulated(t, g, p), p).Check(t.Context(), 1); err != nil {
 					t.Error(err)
@@ -88,6 +111,23 @@ var tileMutations = []struct{ name, old, new string }{
 	{"the last column", "i < columns; i++", "i < columns - 1; i++"},
 }
 
+// besideMutations are mistakes that vector work between the products invites.
+var besideMutations = []struct{ name, old, new string }{
+	{"a tile that is not completed", "while (next.row < next.rows)", "while (0)"},
+	{"one room for both tiles", "(t + 1 - t0) % 2 *", "0 *"},
+	{"a row short", "left < MR ? left : MR, .to", "left < MR ? left : MR - 1, .to"},
+	{"the second matrix tile is the first", "a + (g) * MR + 256", "a + (g) * MR + 0"},
+	{"a block of columns too short", "q + 4 : p1", "q + 3 : p1"},
+	{"no bound for large inputs", "vminps %2, %1, %0\\n\\tvcvtps2dq %0, %0", "vcvtps2dq %1, %0"},
+	{"toward zero", "vcvtps2dq", "vcvttps2dq"},
+	{"words as they are packed", "{ 0, 4, 8, 12, 1, 5,", "{ 0, 1, 8, 12, 4, 5,"},
+	{"words wrapped, not clipped", "vpacksswb", "vpackuswb"},
+	{"the last results forgotten", "while (last.row < last.rows)", "while (0)"},
+	{"one room for all sums", ".other = sums[1]", ".other = sums[0]"},
+	{"results of columns that do not exist", "if (j->n - p * NR < NR) {", "if (j->n - p * NR < 0) {"},
+	{"results of rows that do not exist", ".rows = rows < MR ? rows : MR };", ".rows = MR };"},
+}
+
 // TestWrongTiles: the mistakes are found by the check in the emulation: wrong answers, or the abort of an instruction that would fault.
 func TestWrongTiles(t *testing.T) {
 	needAVX512(t)
@@ -96,22 +136,29 @@ func TestWrongTiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problem := nativetest.Problem(t, g)
-	if err := problem.Wrap(emulated(t, g, p), p).Check(t.Context(), 5); err != nil {
-		t.Fatalf("the code as it is: %v", err)
-	}
-	for _, m := range tileMutations {
-		t.Run(m.name, func(t *testing.T) {
-			src := emulated(t, g, p)
-			if !strings.Contains(src.Text, m.old) {
-				t.Fatalf("the code has no %q:\n%s", m.old, src.Text)
-			}
-			src.Text = strings.ReplaceAll(src.Text, m.old, m.new)
-			err := problem.Wrap(src, p).Check(t.Context(), 5)
-			if r := kernels.AsRejection(err); r == nil || r.Status != space.WrongAnswer && r.Status != space.Crashed {
-				t.Errorf("%v, want a wrong answer or a crash", err)
-			}
-		})
+	beside := specOn(t, fullMachine, "m=70,n=192,k=301,weights=packed")
+	for _, form := range []struct {
+		*Spec
+		p         space.Point
+		mutations []struct{ name, old, new string }
+	}{{g, p, tileMutations}, {beside, besidePoint(t, beside, [2]int{2, 2}, prepareBeside, resultsBeside), besideMutations}} {
+		problem := nativetest.Problem(t, form.Spec)
+		if err := problem.Wrap(emulated(t, form.Spec, form.p), form.p).Check(t.Context(), 5); err != nil {
+			t.Fatalf("the code as it is: %v", err)
+		}
+		for _, m := range form.mutations {
+			t.Run(m.name, func(t *testing.T) {
+				src := emulated(t, form.Spec, form.p)
+				if !strings.Contains(src.Text, m.old) {
+					t.Fatalf("the code has no %q:\n%s", m.old, src.Text)
+				}
+				src.Text = strings.ReplaceAll(src.Text, m.old, m.new)
+				err := problem.Wrap(src, form.p).Check(t.Context(), 5)
+				if r := kernels.AsRejection(err); r == nil || r.Status != space.WrongAnswer && r.Status != space.Crashed {
+					t.Errorf("%v, want a wrong answer or a crash", err)
+				}
+			})
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
-// unit=tile compiler=gcc opt=O3 mr=2 nr=2 panels=together activations=direct unroll=1 ahead=0 kc=256 mc=0 order=columns pack=ahead workers=2 split=columns pieces=1 hand_out=static start=pool spin=1000
+// unit=tile compiler=gcc opt=O3 mr=2 nr=2 panels=together activations=direct unroll=1 ahead=0 kc=256 mc=0 order=columns nc=0 along=around prepare=ahead passing=no pack=ahead workers=2 split=columns pieces=1 hand_out=static start=pool spin=1000
 // gcc -std=gnu11 -O3 -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512 -mavx512vnni -mavx512bf16 -mamx-tile -mamx-bf16 -pthread -D_GNU_SOURCE
-// gemm-bf16, layout=nn, inputs=half, weights=f32: unit=tile compiler=gcc opt=O3 mr=2 nr=2 panels=together activations=direct unroll=1 ahead=0 kc=256 mc=0 order=columns pack=ahead workers=2 split=columns pieces=1 hand_out=static start=pool spin=1000
+// gemm-bf16, layout=nn, inputs=half, weights=f32: unit=tile compiler=gcc opt=O3 mr=2 nr=2 panels=together activations=direct unroll=1 ahead=0 kc=256 mc=0 order=columns nc=0 along=around prepare=ahead passing=no pack=ahead workers=2 split=columns pieces=1 hand_out=static start=pool spin=1000
 #include <stdint.h>
 #include <stdlib.h>
 

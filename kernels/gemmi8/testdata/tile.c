@@ -1,6 +1,6 @@
-// form=tile compiler=gcc opt=O3 isa=amxint8 mr=2 nr=2 unroll=1 kc=256 mc=0 order=columns panels=together ahead=0
+// form=tile compiler=gcc opt=O3 isa=amxint8 mr=2 nr=2 unroll=1 kc=256 mc=0 order=columns activations=rows panels=together ahead=0 nc=0 prepare=ahead results=after passing=no
 // gcc -std=gnu11 -O3 -ffp-contract=off -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512 -mavx512vnni -mamx-tile -mamx-int8
-// gemm-i8, relu=true, weights=packed: form=tile compiler=gcc opt=O3 isa=amxint8 mr=2 nr=2 unroll=1 kc=256 mc=0 order=columns panels=together ahead=0
+// gemm-i8, relu=true, weights=packed: form=tile compiler=gcc opt=O3 isa=amxint8 mr=2 nr=2 unroll=1 kc=256 mc=0 order=columns activations=rows panels=together ahead=0 nc=0 prepare=ahead results=after passing=no
 #include <stdint.h>
 
 /* Matrix tiles: eight registers, tmm0 to tmm7, of up to 16 rows of up to 64 bytes. Each function takes the number of a register, 0 to 7,

@@ -26,3 +26,10 @@ var tilesText string
 // whose registers t, a, b and c are literals from 0 to 7. A thread has to configure its own tiles. A kernel saves the configuration that it
 // finds before, and restores it at the end, because the thread may be that of a program which uses tiles too.
 func Tiles() string { return tilesText }
+
+//go:embed c/passing.c
+var passingText string
+
+// PassingTiles is further C text for matrix tiles, tile_load_passing(t, from, stride): like tile_load, for operands that pass by the nearest
+// cache, so that they do not drive out what is used again. It stands after that of Tiles.
+func PassingTiles() string { return passingText }

@@ -242,3 +242,12 @@ func TestTileBlock(t *testing.T) {
 		}
 	}
 }
+
+// TestTileColumns: a block of B takes a MiB at most, where 128 columns do not take more.
+func TestTileColumns(t *testing.T) {
+	for _, test := range [][3]int{{1024, 1024, 0}, {1025, 1024, 1024}, {1024, 2048, 512}, {4096, 8192, 128}, {4096, 1 << 20, 128}, {100, 1 << 20, 0}, {200, 8000, 128}} {
+		if got := cgen.TileColumns(test[0], test[1]); got != test[2] {
+			t.Errorf("%d columns of %d bytes: %d in a block, want %d", test[0], test[1], got, test[2])
+		}
+	}
+}
