@@ -33,7 +33,8 @@
 // # Units
 //
 // A point multiplies by one of these units of the processor: multiply-adds of single precision on widened elements, the dot product of pairs
-// of bfloat16 (AVX-512 BF16), or matrix tiles (AMX). Tiles are configured in each call, and released at its end.
+// of bfloat16 (AVX-512 BF16), or matrix tiles (AMX). Tiles are configured in each call, and released at its end. Between their products vectors
+// can prepare the tile of A that comes next, and write the results of the one before.
 //
 // # Arguments
 //

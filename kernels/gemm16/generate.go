@@ -247,22 +247,25 @@ func (g *generator) begin() {
 		more = ", const word *a"
 	}
 	if g.Beside {
-		g.Comment("Between its products it prepares parts of the next tile of A.")
+		g.Comment("Beside its products it prepares parts of the next tile of A.")
 		more += ", struct coming *next"
 	}
 	if g.Later {
-		g.Comment("Between them it stores results of the tile before too.")
+		g.Comment("Beside its products it stores results of the tile before.")
 		more += ", struct results *last"
 		if g.KC > 0 {
 			more += ", float *sums"
 		}
 	}
 	g.Func("static void tile(const struct job *j, int64_t t, int64_t p, const cell *w, int64_t from, int64_t to%s)", more)
-	if !g.Later || g.Direct {
+	switch {
+	case !g.Later:
 		g.Line("const int64_t rows = j->m - t * MR, columns = j->n - p * NR;")
+	case g.Direct:
+		g.Line("const int64_t rows = j->m - t * MR;")
 	}
 	need := "MR"
-	if g.Tile() && g.MR == tileRows {
+	if g.Tile() && g.MR == tileRows && (!g.Later || g.Direct) {
 		g.Line("const int64_t need = j->m < MR ? j->m : MR; // matrix tiles are not larger than A")
 		need = "need"
 	}

@@ -2,7 +2,6 @@ package gemm16
 
 import (
 	"fmt"
-	"strings"
 
 	"tune/kernels/native/cgen"
 )
@@ -12,22 +11,21 @@ import (
 func (g *generator) matrixTile() {
 	g.begin()
 	mr := g.MR / tileRows
+	from := "c" // where sums are that wait for the next block along k
+	if g.Later {
+		from = "sums"
+	}
 	results := func(f func(acc int, at string)) {
 		for r := range mr {
 			for v := range g.NR {
-				f(r*g.NR+v, fmt.Sprintf("c + %d * line + %d", tileRows*r, tileRows*v))
+				f(r*g.NR+v, fmt.Sprintf("%d * line + %d", tileRows*r, tileRows*v))
 			}
 		}
 	}
 	zero := func() { results(func(acc int, _ string) { g.Line("tile_zero(%d);", acc) }) }
 	if g.KC > 0 {
 		g.Open("if (from > 0)")
-		results(func(acc int, at string) {
-			if g.Later {
-				at = strings.Replace(at, "c", "sums", 1)
-			}
-			g.Line("tile_load(%d, %s, 4 * line);", acc, at)
-		})
+		results(func(acc int, at string) { g.Line("tile_load(%d, %s + %s, 4 * line);", acc, from, at) })
 		g.Out()
 		g.Line("} else {")
 		g.In()
@@ -53,7 +51,7 @@ func (g *generator) matrixTile() {
 			}
 		}
 	})
-	results(func(acc int, at string) { g.Line("tile_store(%d, %s, 4 * line);", acc, at) })
+	results(func(acc int, at string) { g.Line("tile_store(%d, c + %s, 4 * line);", acc, at) })
 	g.end()
 }
 

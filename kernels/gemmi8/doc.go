@@ -41,7 +41,8 @@
 // Form "packed" interleaves the rows of a panel so that a vector holds the same place along k of many outputs,
 // and a word of A is broadcast. Form "dot" leaves rows as they are, and sums the lanes of a vector at the end; it is
 // for few rows of A, where rearranging costs more than it saves, and can read weights of bytes where they are. Form
-// "tile" has the panels of form packed, for matrix tiles, which are configured in each call and released at its end.
+// "tile" has the panels of form packed, for matrix tiles, which are configured in each call and released at its end. Between their products
+// vectors can quantise the tile of A that comes next, and write the results of the one before.
 //
 // # The kernel's interface
 //

@@ -12,7 +12,7 @@ const tileBytes = 64
 // matrixTile writes the product of a tile with accumulators in matrix tiles: first they, then the tiles of A, then those of W have the
 // registers.
 func (g *generator) matrixTile() {
-	to := g.matrixStart()
+	to := g.open()
 	mr := g.MR / tileRows
 	sums := func(f func(acc int, at string)) {
 		for r := range mr {
@@ -55,12 +55,12 @@ func (g *generator) matrixTile() {
 		}
 	})
 	sums(func(acc int, at string) { g.Line("tile_store(%d, %s + %s, 4 * NR);", acc, to, at) })
-	g.matrixEnd()
+	g.end()
 	g.EndFunc()
 }
 
-// matrixStart opens the function of a tile, says where its operands and sums are, and returns to where the sums go.
-func (g *generator) matrixStart() (to string) {
+// open begins the function of a tile, says where its operands and sums are, and returns to where the sums go.
+func (g *generator) open() (to string) {
 	var more []string
 	if g.Coming {
 		more = append(more, ", const word *a")
@@ -143,17 +143,17 @@ func (g *generator) beside() {
 	}
 }
 
-// matrixEnd writes what becomes of the sums of a tile.
-func (g *generator) matrixEnd() {
-	last := []string{"finish(j, t, p, sums);"}
+// end writes what becomes of the sums of a tile.
+func (g *generator) end() {
+	finish := "finish(j, t, p, sums);"
 	if g.Later {
-		last = []string{"finish_later(j, t, p, last);"}
+		finish = "finish_later(j, t, p, last);"
 	}
 	if g.KC > 0 {
-		g.Nested(append([]string{"if (to >= j->groups)"}, last...)...)
-		return
+		g.Nested("if (to >= j->groups)", finish)
+	} else {
+		g.Line("%s", finish)
 	}
-	g.Line("%s", last[0])
 }
 
 // further returns the further arguments of a tile.

@@ -437,8 +437,8 @@ static inline void finish(const struct job *j, int64_t t, int64_t p, struct resu
 }
 
 // tile multiplies tile t of A with group p of panels, from one row of a panel to another.
-// Between its products it prepares parts of the next tile of A.
-// Between them it stores results of the tile before too.
+// Beside its products it prepares parts of the next tile of A.
+// Beside its products it stores results of the tile before.
 static void tile(const struct job *j, int64_t t, int64_t p, const cell *w, int64_t from, int64_t to, const word *a, struct coming *next, struct results *last, float *sums)
 {
 	const cell *w0 = w + 0 * j->panel;
