@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/cpuid/v2"
+
+	"tune/internal/cpu/tiles"
 )
 
 // The instruction sets that generators know, in the order in which Features lists them.
@@ -55,7 +57,7 @@ func Features() []string {
 
 // supports reports whether this CPU and the system support a feature of amd64.
 func supports(f cpuid.FeatureID) bool {
-	return runtime.GOARCH == "amd64" && cpuid.CPU.Supports(f) && (f != cpuid.AMXTILE || tilesOffered())
+	return runtime.GOARCH == "amd64" && cpuid.CPU.Supports(f) && (f != cpuid.AMXTILE || tiles.Offered())
 }
 
 // FeaturesOf returns the instruction sets of a CPU and a system that support those features of amd64 for which has returns true, in the order of

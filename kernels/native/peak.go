@@ -106,7 +106,7 @@ func (h *Host) knownPeaks() (known Peaks, all bool) {
 func (h *Host) peakAgain(ctx context.Context) (Peaks, error) {
 	peaks, err := h.probePeaks(ctx, func(peaks *Peaks, w runner, mask uint32) error {
 		for i := range rateProbes {
-			if err := peaks.raise(ctx, w, h.gauge.so, mask, i, peakSamples); err != nil {
+			if err := peaks.raise(ctx, w, h.gauge.so, mask, i, h.samples(peakSamples)); err != nil {
 				return err
 			}
 		}
@@ -176,6 +176,14 @@ func (h *Host) probePeaks(ctx context.Context, f func(peaks *Peaks, w runner, ma
 		return Peaks{}, fmt.Errorf("measuring the peak of this core: %w", err)
 	}
 	return peaks, nil
+}
+
+// samples returns how many of n samples a probe takes: half of them on a hasty host, whose costs do not count.
+func (h *Host) samples(n int) int {
+	if h.hasty {
+		return n / 2
+	}
+	return n
 }
 
 // raise takes n samples of probe i, where the processor can run it, and enters its rate if it is higher than the known one.

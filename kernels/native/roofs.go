@@ -211,7 +211,7 @@ func (h *Host) measureRoofs(ctx context.Context, roofs *Roofs, observe func(done
 				if mask>>p.id&1 == 0 {
 					continue
 				}
-				rate, err := probeRate(ctx, w, so, p, peakSamples)
+				rate, err := probeRate(ctx, w, so, p, h.samples(peakSamples))
 				if err != nil {
 					return err
 				}
@@ -227,7 +227,7 @@ func (h *Host) measureRoofs(ctx context.Context, roofs *Roofs, observe func(done
 			for _, l := range levels {
 				for _, s := range streams {
 					next()
-					rate, err := streamRate(ctx, w, s.id, l.bytes)
+					rate, err := streamRate(ctx, w, s.id, l.bytes, h.samples(streamSamples))
 					if err != nil {
 						return err
 					}
@@ -242,13 +242,13 @@ func (h *Host) measureRoofs(ctx context.Context, roofs *Roofs, observe func(done
 // streamSamples is how many samples a stream takes. They are long, so that fewer than peakSamples will do.
 const streamSamples = 6
 
-// streamRate returns the bytes a second of a stream, in a worker that has the probes loaded.
-func streamRate(ctx context.Context, w runner, id, bytes int) (float64, error) {
+// streamRate returns the bytes a second of a stream, from n samples, in a worker that has the probes loaded.
+func streamRate(ctx context.Context, w runner, id, bytes, n int) (float64, error) {
 	m, err := probeMeter(ctx, w, streamDims(id, bytes), timing.SampleSeconds)
 	if err != nil {
 		return 0, err
 	}
-	seconds, err := m.fastest(ctx, streamSamples)
+	seconds, err := m.fastest(ctx, n)
 	return streamed(bytes) / seconds, err
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/ebitengine/purego"
 	"golang.org/x/sys/unix"
 
-	"tune/internal/cpu"
+	"tune/internal/cpu/tiles"
 )
 
 // lostStatus is the exit status of a worker that could not answer because a candidate closed its descriptors.
@@ -173,7 +173,7 @@ func (w *child) confine() error {
 	}
 	w.ours = mappedFiles(maps)
 	// Where the system refuses, kernels that use tiles fail, and no others.
-	_ = cpu.RequestTiles()
+	_ = tiles.Request()
 	return noProcesses(w.order.Tune)
 }
 

@@ -1,4 +1,4 @@
-package search_test
+package results_test
 
 import (
 	"bytes"

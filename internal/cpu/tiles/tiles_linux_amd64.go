@@ -1,4 +1,4 @@
-package cpu
+package tiles
 
 import (
 	"fmt"
@@ -14,17 +14,17 @@ const (
 	tileData             = 18
 )
 
-// tilesOffered reports whether the system lets processes ask for the state of matrix tiles.
-func tilesOffered() bool {
+// Offered reports whether the system lets processes ask for the state of matrix tiles.
+func Offered() bool {
 	var supported uint64
 	_, _, errno := unix.RawSyscall(unix.SYS_ARCH_PRCTL, archGetSupported, uintptr(unsafe.Pointer(&supported)), 0)
 	return errno == 0 && supported>>tileData&1 == 1
 }
 
-// RequestTiles asks the system to let the threads of this process use matrix tiles, which it forbids by default because their state is
+// Request asks the system to let the threads of this process use matrix tiles, which it forbids by default because their state is
 // 8 KiB. It does nothing where the processor or the system has none.
-func RequestTiles() error {
-	if !tilesOffered() {
+func Request() error {
+	if !Offered() {
 		return nil
 	}
 	if _, _, errno := unix.RawSyscall(unix.SYS_ARCH_PRCTL, archRequestPermitted, tileData, 0); errno != 0 {

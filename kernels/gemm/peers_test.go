@@ -1,9 +1,8 @@
-package peers_test
+package gemm
 
 import (
 	"testing"
 
-	"tune/kernels/gemm"
 	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
 	"tune/kernels/peers"
@@ -17,8 +16,8 @@ func TestPeersAreRight(t *testing.T) {
 	if len(found) == 0 && !ok {
 		t.Skip("no library is installed")
 	}
-	for _, layout := range []string{gemm.LayoutNN, gemm.LayoutNT} {
-		spec, err := gemm.NewSpec(m, layout, gemm.Dims{M: 70, N: 45, K: 90}, 2)
+	for _, layout := range []string{LayoutNN, LayoutNT} {
+		spec, err := NewSpec(m, layout, Dims{M: 70, N: 45, K: 90}, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,9 +33,9 @@ func TestPeersAreRight(t *testing.T) {
 				}
 			}
 			for _, p := range found {
-				right(p.Name, p.Sgemm(layout == gemm.LayoutNT, threads))
+				right(p.Name, p.Sgemm(layout == LayoutNT, threads))
 			}
-			if ok && layout == gemm.LayoutNT {
+			if ok && layout == LayoutNT {
 				right("ggml", g.Source(peers.MulMat(peers.F32), peers.Plain, threads))
 			}
 		}

@@ -1,6 +1,6 @@
 //go:build stress
 
-package search_test
+package results_test
 
 import "testing"
 

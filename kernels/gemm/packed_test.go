@@ -1,4 +1,4 @@
-package peers_test
+package gemm
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"tune/kernels"
-	"tune/kernels/gemm"
 	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
 	"tune/kernels/peers"
@@ -46,7 +45,7 @@ func negate(_ context.Context, _ []int64, content []byte) ([]byte, error) {
 // address is found out.
 func TestPacked(t *testing.T) {
 	m := nativetest.Here(t)
-	spec, err := gemm.NewSpec(m, gemm.LayoutNT, gemm.Dims{M: 3, N: 20, K: 33}, 1)
+	spec, err := NewSpec(m, LayoutNT, Dims{M: 3, N: 20, K: 33}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
