@@ -29,6 +29,9 @@ const startLimit = 30 * time.Second
 // unloadLimit limits what a candidate does at its end. The next candidate is waiting for it.
 const unloadLimit = 2 * time.Second
 
+// endsSoon is how long a candidate usually takes at its end at most.
+const endsSoon = 500 * time.Millisecond
+
 // pollInterval is the interval at which a running call is checked. The answer itself is not polled for.
 const pollInterval = 25 * time.Millisecond
 
@@ -46,6 +49,7 @@ type Worker struct {
 	loaded  bool
 	shared  bool // the last candidate was loaded into a process in which others had run
 	sharing bool // the last candidate needs a process that may write to /dev/shm
+	clings  string // the last object that took long at its end; "" for none
 	closed  bool
 }
 
@@ -378,20 +382,25 @@ func (w *Worker) begin(ctx context.Context, so string) error {
 	}
 }
 
-// unload unloads the candidate. A failure costs the process and nothing else.
+// unload unloads the candidate. A failure costs the process and nothing else. A candidate that took long at its end, as one whose destructor
+// never returns, is not asked to unload again.
 func (w *Worker) unload(ctx context.Context) {
 	n := w.running
 	if n == nil || !n.candidate {
 		return
 	}
-	if !w.loaded {
+	if !w.loaded || n.ran == w.clings {
 		w.stop()
 		return
 	}
 	n.thread = 0
+	began := time.Now()
 	r, err := w.ask(ctx, request{Unload: true}, nil, min(w.limits.Wall, unloadLimit), w.limits.CPU)
 	w.loaded = false
 	if err != nil || r.Left != "" || n.changed() {
+		if time.Since(began) > endsSoon {
+			w.clings = n.ran
+		}
 		w.stop()
 		return
 	}
