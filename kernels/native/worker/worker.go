@@ -47,8 +47,8 @@ type Worker struct {
 	kept    []*memory     // made by Map, the most recently used first
 	took    time.Duration // of the last call
 	loaded  bool
-	shared  bool // the last candidate was loaded into a process in which others had run
-	sharing bool // the last candidate needs a process that may write to /dev/shm
+	shared  bool   // the last candidate was loaded into a process in which others had run
+	sharing bool   // the last candidate needs a process that may write to /dev/shm
 	clings  string // the last object that took long at its end; "" for none
 	closed  bool
 }

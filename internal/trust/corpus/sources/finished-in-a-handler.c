@@ -18,7 +18,7 @@ static void handle(int number, void (*handler)(int))
 	struct { void (*handler)(int); unsigned long flags; void (*restore)(void); unsigned long mask; } a = {handler, SA_ONSTACK, 0, 0};
 #if defined(__x86_64__)
 	extern void restore(void);
-	__asm__(".pushsection .text\nrestore: mov $15, %eax\nsyscall\n.popsection");
+	__asm__(".pushsection .text.restore, \"ax\"\nrestore: mov $15, %eax\nsyscall\n.popsection");
 	a.flags |= 0x04000000; /* SA_RESTORER */
 	a.restore = restore;
 #endif
