@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -32,6 +33,9 @@ const unloadLimit = 2 * time.Second
 // endsSoon is how long a candidate usually takes at its end at most.
 const endsSoon = 500 * time.Millisecond
 
+// clinging are the paths of the objects that took longer at their end, in any worker of this process.
+var clinging sync.Map
+
 // pollInterval is the interval at which a running call is checked. The answer itself is not polled for.
 const pollInterval = 25 * time.Millisecond
 
@@ -47,9 +51,8 @@ type Worker struct {
 	kept    []*memory     // made by Map, the most recently used first
 	took    time.Duration // of the last call
 	loaded  bool
-	shared  bool   // the last candidate was loaded into a process in which others had run
-	sharing bool   // the last candidate needs a process that may write to /dev/shm
-	clings  string // the last object that took long at its end; "" for none
+	shared  bool // the last candidate was loaded into a process in which others had run
+	sharing bool // the last candidate needs a process that may write to /dev/shm
 	closed  bool
 }
 
@@ -389,7 +392,7 @@ func (w *Worker) unload(ctx context.Context) {
 	if n == nil || !n.candidate {
 		return
 	}
-	if !w.loaded || n.ran == w.clings {
+	if _, clings := clinging.Load(n.ran); clings || !w.loaded {
 		w.stop()
 		return
 	}
@@ -399,7 +402,7 @@ func (w *Worker) unload(ctx context.Context) {
 	w.loaded = false
 	if err != nil || r.Left != "" || n.changed() {
 		if time.Since(began) > endsSoon {
-			w.clings = n.ran
+			clinging.Store(n.ran, true)
 		}
 		w.stop()
 		return
