@@ -80,8 +80,11 @@ func (r *FuncResult) String() string {
 	if r.Verdict == space.Unverified {
 		text += ", unverified: the machine was busy, or the budget too short"
 	}
-	if r.Report.Checking == kernels.NotChecked {
+	switch r.Report.Checking {
+	case kernels.NotChecked:
 		text += ", not checked: field Check is not set"
+	case kernels.FixedInput:
+		text += ", checked on one fixed input: field Inputs is not set"
 	}
 	return text
 }

@@ -201,10 +201,10 @@ func (s *source) narrowInputs(c call, inputs [][]byte, seed uint64) (names []str
 			}
 			out = encode(out, centre+distance, b.Elem)
 		}
-		outlier := int(place * float64(b.Len))
+		far := int(place * float64(b.Len))
 		for e, at := 0, elementsOf(inputs[i], b.Elem); e < b.Len; e++ {
-			if e == outlier && b.Len >= leastForOutlier {
-				add((share + outlierPart*(1-share)) * farther(low-centre, high-centre))
+			if e == far && b.Len >= leastForFar {
+				add((share + farPart*(1-share)) * farther(low-centre, high-centre))
 				continue
 			}
 			add(share * (at(e) - centre))
@@ -216,10 +216,10 @@ func (s *source) narrowInputs(c call, inputs [][]byte, seed uint64) (names []str
 	return names
 }
 
-// Of at least leastForOutlier numbers one is an outlier: so much of the way from the end of the narrower range to the end of the whole one.
+// Of at least leastForFar numbers one is farther away than the others: so much of the way from the end of the narrower range to the end of the whole one.
 const (
-	leastForOutlier = 64
-	outlierPart     = 0.4
+	leastForFar = 64
+	farPart     = 0.4
 )
 
 // farther returns the one of two numbers that is farther from 0.
