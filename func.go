@@ -28,9 +28,10 @@ type Function struct {
 	Make func(p space.Point) func()
 	// Check returns what is wrong with the results of the last call. A point that is wrong never wins. nil checks nothing.
 	Check func() error
-	// Inputs fills the inputs by a seed, and clears the outputs, so that a point which does nothing is wrong. It is called before
-	// each check, and then Make; before a point scores, also between calls, to find out whether it keeps results. nil means that
-	// the inputs are always the same.
+	// Inputs fills the inputs by a seed, and clears the outputs, so that a point which does nothing is wrong. It should write to the
+	// same memory each time. It is called before each check, and then Make; before a point scores, also between calls, to find out whether
+	// it keeps results, or leaves out work where its outputs hold them already. nil means that the inputs are always the same, and that
+	// nothing tells such a point from a fast one.
 	Inputs func(seed uint64)
 	// Reset puts the inputs back before each call, for a function that changes them. It is not timed, but each call is then timed
 	// alone, which is exact to about 0.1 µs. nil resets nothing.
@@ -79,8 +80,11 @@ func (r *FuncResult) String() string {
 	if r.Verdict == space.Unverified {
 		text += ", unverified: the machine was busy, or the budget too short"
 	}
-	if r.Report.Checking == kernels.NotChecked {
+	switch r.Report.Checking {
+	case kernels.NotChecked:
 		text += ", not checked: field Check is not set"
+	case kernels.FixedInput:
+		text += ", checked on one fixed input: field Inputs is not set"
 	}
 	return text
 }

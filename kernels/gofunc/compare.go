@@ -18,45 +18,55 @@ func (p *problem) compare(ctx context.Context, baseline kernels.Candidate, final
 	}
 	p.turn.Lock()
 	defer p.turn.Unlock()
+	final, saves, err := p.contest(ctx, all, series, false)
+	if saves && err == nil {
+		final, _, err = p.contest(ctx, all, series, true)
+	}
+	return final, err
+}
+
+// contest is one comparison. afresh says that Inputs comes before each timed call. Without it, the contest ends when an entrant is found whose
+// repeated calls save something, and reports that.
+func (p *problem) contest(ctx context.Context, all []*candidate, series kernels.Series, afresh bool) (final kernels.Final, saves bool, err error) {
 	w := watch{before: timing.ReadLoad(), calm: timing.Idle(ctx)}
 	s := timing.Series{
 		Series: series, Entrants: len(all), Counting: w.counting, Counted: w.counted,
 		Slow: func(i int) bool { return all[i].perCall >= timing.Slow },
 		End:  func(ctx context.Context, _ int) error { w.end(ctx); return nil },
 	}
-	fail := func(i int, err error) error {
-		if i == 0 || err != nil && kernels.AsRejection(err) == nil {
-			return err
-		}
-		if err != nil {
-			s.Reject(i, err)
+	// each calls f for the entrants that are not out. What f rejects is out, but the baseline's rejection is an error.
+	each := func(f func(c *candidate) error) error {
+		for i, c := range all {
+			if s.Out(i) || saves {
+				continue
+			}
+			err := guarded(func() error { return f(c) })
+			switch {
+			case err == nil:
+			case i == 0 || kernels.AsRejection(err) == nil:
+				return err
+			default:
+				s.Reject(i, err)
+			}
 		}
 		return nil
 	}
-	inputs := func() { p.inputs(kernels.Derive(series.Seed, "inputs of a comparison")) }
-	for i, c := range all {
-		err := guarded(func() error {
-			inputs()
-			if err := c.make(); err != nil {
-				return err
-			}
-			c.calibrate()
-			return c.keeps(ctx, series.Seed)
-		})
-		if err := fail(i, err); err != nil {
-			return kernels.Final{}, err
+	finds := func(c *candidate) error {
+		if afresh {
+			return nil
 		}
+		saved, err := c.saves(ctx, series.Seed)
+		saves = saves || saved > 0
+		return err
 	}
-	// All take their turns on the same inputs. A function may read them when it is made.
-	if err := guarded(func() error { inputs(); return nil }); err != nil {
-		return kernels.Final{}, err
-	}
-	for i, c := range all {
-		if s.Out(i) {
-			continue
+	defer func() {
+		for _, c := range all {
+			c.afresh = false
 		}
-		if err := fail(i, guarded(c.make)); err != nil {
-			return kernels.Final{}, err
+	}()
+	for _, step := range p.preparation(ctx, series, afresh, finds) {
+		if err := each(step); err != nil || saves {
+			return kernels.Final{}, saves, err
 		}
 	}
 	s.Turn = func(ctx context.Context, i int) (seconds float64, err error) {
@@ -73,37 +83,60 @@ func (p *problem) compare(ctx context.Context, baseline kernels.Candidate, final
 		return seconds, err
 	}
 	if err := s.Run(ctx); err != nil {
-		return kernels.Final{}, err
+		return kernels.Final{}, false, err
 	}
 	// All are checked on the inputs of the comparison before any gets others.
-	checks := []func(*candidate) error{
+	for _, step := range []func(*candidate) error{
 		func(c *candidate) error { return c.checkCall(late) },
+		finds,
 		func(c *candidate) error { return c.checkLate(ctx, series.Seed) },
-	}
-	for _, check := range checks {
-		for i, c := range all {
-			if s.Out(i) {
-				continue
-			}
-			if err := fail(i, guarded(func() error { return check(c) })); err != nil {
-				return kernels.Final{}, err
-			}
+	} {
+		if err := each(step); err != nil || saves {
+			return kernels.Final{}, saves, err
 		}
 	}
-	final := s.Final()
+	final = s.Final()
 	final.Machine = w.state()
 	for i := range final.Comparisons {
 		if c := &final.Comparisons[i]; c.Err == nil && c.Pairs > 0 {
 			c.Metrics = sampleMetrics(timing.Summarise(s.Costs(i+1), 0))
 		}
 	}
-	return final, nil
+	return final, false, nil
+}
+
+// preparation returns what each entrant has to do before the turns, in steps that all of them take before any takes the next.
+func (p *problem) preparation(ctx context.Context, series kernels.Series, afresh bool, finds func(*candidate) error) []func(*candidate) error {
+	seed := kernels.Derive(series.Seed, "inputs of a comparison")
+	first := func(c *candidate) error {
+		p.inputs(seed)
+		if err := c.make(); err != nil {
+			return err
+		}
+		c.calibrate()
+		return c.keeps(ctx, series.Seed)
+	}
+	if afresh {
+		return []func(*candidate) error{first, func(c *candidate) error { return c.takeAfresh(series.Seed) }}
+	}
+	filled := false
+	return []func(*candidate) error{first, finds, func(c *candidate) error {
+		// All take their turns on the same inputs. A function may read them when it is made.
+		if !filled {
+			p.inputs(seed)
+			filled = true
+		}
+		return c.make()
+	}}
 }
 
 // renew prepares a turn: it makes the function anew, where that is asked for, and calls it once, so that neither its first call nor
 // what the turn before left in the caches counts.
 func (c *candidate) renew(anew bool) error {
 	if anew {
+		if c.afresh && !c.live { // it takes its inputs when it is made
+			c.p.inputs(c.seed)
+		}
 		if err := c.make(); err != nil {
 			return err
 		}

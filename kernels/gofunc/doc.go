@@ -8,7 +8,8 @@
 // A function that keeps its result from one call to the next would win without working. So before a point scores, the inputs change
 // between calls, and calls on new ones are compared with calls on those that the function has seen (kept.go). What it keeps of a call of
 // less than some microseconds may go unnoticed, and without Inputs only what the made function keeps is seen. After the timed calls a few more
-// are checked, whose outputs Inputs has cleared, because a call that leaves out work would find the right result in them.
+// are checked, whose outputs Inputs has cleared, because a call that leaves out work would find the right result in them. What a call saves on inputs and
+// outputs that it has met is added to its cost; at the end, if any point saves something, Inputs comes before each timed call of all of them (afresh.go).
 //
 // Nothing isolates the function: a panic or a runtime.Goexit costs only the point, but a goroutine of its own that panics, a fatal error of the
 // runtime, or a call that never returns is the end of the program.

@@ -93,6 +93,8 @@ type problem struct {
 
 	turn sync.Mutex // held while the function runs: all points may share its inputs
 	best float64    // seconds a call of the best point so far; 0 for none
+
+	swept []byte // see sweep
 }
 
 // Space returns the points.
@@ -128,6 +130,8 @@ type candidate struct {
 	perCall   float64 // roughly how many seconds a call takes
 	allocates bool    // whether calls leave garbage
 	live      bool    // whether it is right after Inputs alone, without being made anew; see keeps
+	afresh    bool    // whether Inputs comes before each timed call; see saves
+	seed      uint64  // of the inputs of the last of these calls, and of all where it is not live
 }
 
 // Check runs the function once on the inputs of a seed.
@@ -187,6 +191,10 @@ func (c *candidate) score(ctx context.Context) (kernels.Score, error) {
 	if err == nil {
 		err = c.checkCall(late)
 	}
+	var saved float64
+	if err == nil {
+		saved, err = c.saves(ctx, 0)
+	}
 	if err == nil {
 		err = c.checkLate(ctx, 0)
 	}
@@ -196,6 +204,7 @@ func (c *candidate) score(ctx context.Context) (kernels.Score, error) {
 	if sum.Kept == 0 {
 		return kernels.Score{}, kernels.Reject(space.Invalid, "a call takes no time that can be measured: let the function do its work several times")
 	}
+	sum.Cost += saved
 	if c.p.best == 0 || sum.Cost < c.p.best {
 		c.p.best = sum.Cost
 	}
@@ -243,8 +252,24 @@ func (c *candidate) checkCall(when string) error {
 	return nil
 }
 
-// time returns how many seconds some calls take.
+// time returns how many seconds some calls take that are timed.
 func (c *candidate) time(calls int) float64 {
+	if !c.afresh {
+		return c.run(calls)
+	}
+	took := 0.0
+	for range calls {
+		if c.live {
+			c.seed++
+		}
+		c.p.inputs(c.seed)
+		took += c.run(1)
+	}
+	return took
+}
+
+// run returns how many seconds some calls take in a row.
+func (c *candidate) run(calls int) float64 {
 	if c.p.f.Reset == nil {
 		began := time.Now()
 		for range calls {

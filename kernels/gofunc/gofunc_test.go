@@ -613,3 +613,147 @@ func TestSkips(t *testing.T) {
 		})
 	}
 }
+
+// TestSaves: a function that leaves out work where it meets what it has met, its outputs above all, has the cost of a call that does all of it. An honest
+// one has its own.
+func TestSaves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures times")
+	}
+	in, out := make([]uint64, 2000), make([]uint64, 2000)
+	var grown, seen, was []uint64
+	rounds := 40
+	work := func(in []uint64, from, to int) {
+		for i := from; i < to; i++ {
+			out[i] = in[i]
+			for range rounds {
+				out[i] = out[i]*6364136223846793005 + 1
+			}
+		}
+	}
+	half, all := len(in)/2, len(in)
+	makers := map[string]func() func(){
+		"honest": func() func() { return func() { work(in, 0, all) } },
+		"honest, with outputs that grow": func() func() {
+			return func() {
+				work(in, 0, all)
+				grown = append(grown[:0], out...)
+			}
+		},
+		"honest, with inputs of its own": func() func() {
+			read := slices.Clone(in)
+			return func() { work(read, 0, all) }
+		},
+		"all of it where the output is clear": func() func() {
+			return func() {
+				if out[all-1] == 0 {
+					work(in, half, all)
+				}
+				work(in, 0, half)
+			}
+		},
+		"all of it where the output is clear, with inputs of its own": func() func() {
+			read := slices.Clone(in)
+			return func() {
+				if out[all-1] == 0 {
+					work(read, half, all)
+				}
+				work(read, 0, half)
+			}
+		},
+		"all of it where the output is clear, and in the first calls": func() func() {
+			calls := 0
+			return func() {
+				if calls++; calls < 100 || out[all-1] == 0 {
+					work(in, half, all)
+				}
+				work(in, 0, half)
+			}
+		},
+		"all of it where the output is not what it wrote": func() func() {
+			return func() {
+				if !slices.Equal(out, was) {
+					work(in, half, all)
+				}
+				work(in, 0, half)
+				was = append(was[:0], out...)
+			}
+		},
+		"half of it is kept by the inputs": func() func() {
+			kept := make([]uint64, half)
+			return func() {
+				if !slices.Equal(in, seen) {
+					work(in, half, all)
+					copy(kept, out[half:])
+					seen = append(seen[:0], in...)
+				}
+				work(in, 0, half)
+				copy(out[half:], kept)
+			}
+		},
+	}
+	problem := func(name string) kernels.Problem {
+		return newProblem(t, Function{
+			Name: "saves", Space: newSpace(t, 1, 2),
+			Make: func(p space.Point) func() {
+				if p.Int("n") == 1 {
+					return makers["honest"]()
+				}
+				return makers[name]()
+			},
+			Inputs: func(seed uint64) {
+				for i := range in {
+					in[i] = seed + uint64(i)*seed
+				}
+				clear(out)
+				grown = nil
+			},
+			Check: func() error {
+				for i, want := range in {
+					for range rounds {
+						want = want*6364136223846793005 + 1
+					}
+					if out[i] != want {
+						return fmt.Errorf("out[%d] is %d, want %d", i, out[i], want)
+					}
+				}
+				return nil
+			},
+		})
+	}
+	for name := range makers {
+		t.Run(name, func(t *testing.T) {
+			p := problem(name)
+			for try := 1; ; try++ {
+				base, got := evaluate(t, p, 1), evaluate(t, p, 2)
+				if base.Status != space.OK || got.Status != space.OK {
+					t.Fatalf("%v, and %v", base, got)
+				}
+				if share := got.Cost / base.Cost; share > 0.85 && (share < 1.3 || !strings.HasPrefix(name, "honest")) {
+					break
+				} else if try == busyTries {
+					t.Fatalf("it is scored at %.2f of the honest cost", share)
+				}
+			}
+			var two []kernels.Candidate
+			for i := range uint64(2) {
+				c, err := p.Build(t.Context(), p.Space().At(i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				two = append(two, c)
+			}
+			for try := 1; ; try++ {
+				f, err := p.Traits().Compare(t.Context(), two[0], two[1:], kernels.Series{Limit: time.Second, Seed: 3})
+				if err != nil || f.Comparisons[0].Err != nil {
+					t.Fatal(err, f)
+				}
+				if r := f.Comparisons[0].Ratio; r > 0.7 && r < 1.15 {
+					break
+				} else if try == busyTries {
+					t.Fatalf("it is measured as %.2f times as fast as the honest function", r)
+				}
+			}
+		})
+	}
+}

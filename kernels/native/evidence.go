@@ -156,6 +156,7 @@ func (m *meter) leastRepeats() int {
 //
 // behind says that the candidate has lost already: then calls of a second and more are not worth the time.
 func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
+	m.renewed = false
 	if behind && m.slow() {
 		return nil
 	}
@@ -168,7 +169,7 @@ func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 	if err := m.verifyNarrowed(ctx); err != nil {
 		return err
 	}
-	if err := m.verifyReshaped(ctx, behind); err != nil {
+	if err := m.verifyReshaped(ctx); err != nil {
 		return err
 	}
 	judged, err := m.judge(ctx)
@@ -191,7 +192,7 @@ func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 	}
 	kept = kept[:min(len(kept), max(m.leastRepeats(), int(afreshSeconds/m.perCall)))]
 	one := m.variants.cases[0]
-	if one.Tolerant && !judged && !behind {
+	if one.Tolerant && !judged && !m.renewed {
 		// The process keeps what an object leaves behind, such as memory that a pointer of the C library leads to. There the candidate could
 		// find what it has written before.
 		m.w.Renew("")

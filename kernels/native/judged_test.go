@@ -67,6 +67,40 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestJudgeLoose: where the function may count on what inputs of timed calls do not have, candidates are judged only if the baseline agreed with the
+// reference there.
+func TestJudgeLoose(t *testing.T) {
+	one, right, wrong := copying()
+	asked := one
+	asked.Loose = true
+	asked.With = func(context.Context, [][]byte) (Case, error) { return one, nil }
+	v := &variants{cases: []Case{asked}, differ: true}
+	judge := func(baseline bool, wrote []byte) (bool, error) {
+		m := newFakeMeter(&fake{seconds: 1e-3}, 0)
+		m.variants, m.leads, m.isBaseline = v, true, baseline
+		m.evidence.keepFast(worker.Evidence{Given: [][]byte{right, nil}, Wrote: [][]byte{nil, wrote}}, 1e-3)
+		return m.judge(t.Context())
+	}
+	for _, c := range []struct {
+		name             string
+		baseline         bool
+		wrote            []byte
+		judged, rejected bool
+	}{
+		{"before the baseline", false, wrong, false, false},
+		{"the baseline", true, right, true, false},
+		{"right", false, right, true, false},
+		{"wrong", false, wrong, false, true},
+		{"the baseline, which does not agree", true, wrong, false, false},
+		{"after that", false, wrong, false, false},
+	} {
+		judged, err := judge(c.baseline, c.wrote)
+		if rejected := kernels.AsRejection(err) != nil; judged != c.judged || rejected != c.rejected {
+			t.Errorf("%s: judged %v, %v", c.name, judged, err)
+		}
+	}
+}
+
 // TestMayJudge: the reference takes a tenth of the time in which a candidate was timed, or 5 ms, and whoever leads is judged once even if that takes seconds.
 func TestMayJudge(t *testing.T) {
 	for _, c := range []struct {

@@ -54,6 +54,7 @@ type meter struct {
 	whole       []float64 // by request: the time of a call on wholly new inputs, in seconds
 	began       time.Time // when the candidate came to be timed
 	leads       bool      // whether it is the best so far
+	renewed     bool      // whether the process is another one than that in which it was timed
 	evidence    evidence
 }
 

@@ -141,6 +141,9 @@ type Case struct {
 	// With returns the same case with other inputs, which were put together from those of several cases, and what is right for them. nil
 	// stands for a case whose reference says nothing of such inputs, or cannot be called on them.
 	With func(ctx context.Context, inputs [][]byte) (Case, error)
+	// Loose says that timed calls may be on inputs that the function does not count on, so that With proves something only where the
+	// baseline agrees with it.
+	Loose bool
 }
 
 // CaseClasser is implemented by a Spec whose cases are the same for many points. The problem then keeps cases by class and seed,

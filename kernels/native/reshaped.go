@@ -42,11 +42,10 @@ func (v *variants) addReshaped(p *Problem, c *candidate, seed uint64) error {
 }
 
 // verifyReshaped calls the candidate, which has been timed, on inputs with another distribution. Then it loads the candidate anew and calls
-// it on them again: what it writes must not depend on the calls before. Unless the candidate is behind, the call afresh is in a process of its
-// own, because a candidate may keep something where no object that is loaded anew clears it, such as in a variable of the C library. A slow
-// candidate is called so once. Nothing says that a candidate can take such inputs, so that the call proves nothing where the call afresh fails
+// it on them again: what it writes must not depend on the calls before. The call afresh is in a process of its own, because a candidate may
+// keep something where no object that is loaded anew clears it, such as in a variable of the C library. A slow candidate is called so once. Nothing says that a candidate can take such inputs, so that the call proves nothing where the call afresh fails
 // too. If that is the baseline, no other is called on them.
-func (m *meter) verifyReshaped(ctx context.Context, behind bool) error {
+func (m *meter) verifyReshaped(ctx context.Context) error {
 	r := m.variants.reshaped
 	if r == nil || m.c.reshaped && m.slow() {
 		return nil
@@ -63,9 +62,8 @@ func (m *meter) verifyReshaped(ctx context.Context, behind bool) error {
 		return err
 	}
 	later, wrote := kernels.AsRejection(err), one.written(m.w.Outputs())
-	if !behind {
-		m.w.Renew("")
-	}
+	m.w.Renew("")
+	m.renewed = true
 	if err := m.w.Load(m.c.so); err != nil {
 		return err
 	}

@@ -47,9 +47,9 @@ func TestVerifyReshaped(t *testing.T) {
 		m := newFakeMeter(f, 0)
 		m.uses = c.uses
 		m.variants = &variants{cases: []Case{one, one}, differ: true, reshaped: &reshaped{[][]byte{right, nil}, "x is other"}}
-		err := m.verifyReshaped(t.Context(), false)
+		err := m.verifyReshaped(t.Context())
 		r := kernels.AsRejection(err)
-		if f.fresh != 1 {
+		if f.fresh != 1 || !m.renewed {
 			t.Errorf("%s: %d processes were asked for, want one for the call afresh", c.name, f.fresh)
 		}
 		if c.reason == "" && err != nil || c.reason != "" && (r == nil || !strings.Contains(r.Reason, c.reason)) || f.loads != c.loads || calls != len(c.wrote) {
@@ -61,18 +61,18 @@ func TestVerifyReshaped(t *testing.T) {
 		// A slow candidate is called so once.
 		m.perCall = 2 * timing.Slow
 		before := calls
-		if err := m.verifyReshaped(t.Context(), false); err != nil || calls != before {
+		if err := m.verifyReshaped(t.Context()); err != nil || calls != before {
 			t.Errorf("%s: %v, %d calls more of a slow one", c.name, err, calls-before)
 		}
 		// Where the baseline cannot take the inputs, no other candidate is called on them.
 		m.isBaseline, m.perCall, calls = true, 1e-3, 0
-		if err := m.verifyReshaped(t.Context(), false); (err == nil) != (c.reason == "") || (m.variants.reshaped == nil) != slices.Contains(c.fails[min(1, len(c.fails)):], error(crash)) {
+		if err := m.verifyReshaped(t.Context()); (err == nil) != (c.reason == "") || (m.variants.reshaped == nil) != slices.Contains(c.fails[min(1, len(c.fails)):], error(crash)) {
 			t.Errorf("%s: the baseline: %v", c.name, err)
 		}
 		f.broken = func() error { return broken }
 		m.variants.reshaped = &reshaped{[][]byte{right, nil}, ""}
 		calls = 0
-		if err := m.verifyReshaped(t.Context(), false); !errors.Is(err, broken) {
+		if err := m.verifyReshaped(t.Context()); !errors.Is(err, broken) {
 			t.Errorf("%s: with a broken worker: %v", c.name, err)
 		}
 	}

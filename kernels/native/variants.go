@@ -49,6 +49,7 @@ type variants struct {
 	narrowed  *Case         // see Narrower; nil where there is none
 	reshaped  *reshaped     // see Reshaper; nil where there are none
 	judging   time.Duration // what the reference took last for one case, with all that it takes to call it
+	sound     bool          // whether the baseline agreed with the reference on inputs of timed calls
 }
 
 // The number of variants and of further contents.

@@ -215,19 +215,17 @@ func (s *sourceSpec) expected(ctx context.Context, calls []call, cases []native.
 }
 
 // with returns a native.Case.With for the call at the asked shape, whose reference has been called before. It is nil where the expected results are
-// files, and where elements of a file trade places: inputs that were put together then have other elements, and the function may count on
-// which there are.
-func (s *sourceSpec) with(c call) func(ctx context.Context, inputs [][]byte) (native.Case, error) {
+// files. It is loose where elements of a file trade places: inputs that were put together then have other elements, and the function may count
+// on which there are.
+func (s *sourceSpec) with(c call) (with func(ctx context.Context, inputs [][]byte) (native.Case, error), loose bool) {
 	if s.s.reference.outputs != nil {
-		return nil
+		return nil, false
 	}
 	var varied []string
 	for i, b := range c.buffers {
-		switch s.s.variationOf(c, i) {
-		case traded:
-			return nil
-		case scaled:
+		if how := s.s.variationOf(c, i); how != unvaried {
 			varied = append(varied, b.Name)
+			loose = loose || how == traded
 		}
 	}
 	return func(ctx context.Context, inputs [][]byte) (native.Case, error) {
@@ -240,7 +238,7 @@ func (s *sourceSpec) with(c call) func(ctx context.Context, inputs [][]byte) (na
 			one.Verify = s.verifyVaried(c, want[0], varied)
 		}
 		return one, err
-	}
+	}, loose
 }
 
 // verifyVaried returns a native.Case.Verify for a call on inputs of which some differ from the numbers of the file.

@@ -146,11 +146,11 @@ func TestReshapeInputs(t *testing.T) {
 func TestReshape(t *testing.T) {
 	needCompiler(t)
 	const text = `
-kernel: {name: crest, shape: {n: 4000}}
+kernel: {name: above, shape: {n: 4000}}
 space: {parameters: [{name: KEEP, type: enum, values: [0, 1, 2]}]}
 source:
-  file: crest.c
-  function: crest_ofVARY
+  file: above.c
+  function: above_ofVARY
   arguments:
     - {name: y, type: float, length: n, access: write}
     - {name: x, type: float, length: n, access: read, fill: {random: [-3, 3]}}
@@ -160,14 +160,12 @@ source:
 `
 	const source = `
 #include <math.h>
-static float crest(const float *x, int n)
+static float above(const float *x, int n)
 {
-	float most = 0, sizes = 0;
-	for (int i = 0; i < n; i++) {
-		most = fmaxf(most, fabsf(x[i]));
-		sizes += fabsf(x[i]);
-	}
-	return most * n / sizes;
+	int count = 0;
+	for (int i = 0; i < n; i++)
+		count += x[i] > 0;
+	return (float)count / n;
 }
 static float norm(const float *w, int n)
 {
@@ -181,12 +179,12 @@ static void divide(float *y, const float *x, int n, float by)
 	for (int i = 0; i < n; i++)
 		y[i] = x[i] * by;
 }
-void plain(float *y, const float *x, const float *w, int n) { divide(y, x, n, 1e3f * crest(x, n) / norm(w, n)); }
-void crest_of(float *y, const float *x, const float *w, int n)
+void plain(float *y, const float *x, const float *w, int n) { divide(y, x, n, 1e3f * above(x, n) / norm(w, n)); }
+void above_of(float *y, const float *x, const float *w, int n)
 {
 	static float of_x, of_w;
 	if (KEEP != 1 || of_x == 0)
-		of_x = crest(x, n);
+		of_x = above(x, n);
 	if (KEEP != 2 || of_w == 0)
 		of_w = norm(w, n);
 	divide(y, x, n, 1e3f * of_x / of_w);
@@ -197,7 +195,7 @@ void crest_of(float *y, const float *x, const float *w, int n)
 		fmt.Fprintln(&w, i*7919%101)
 	}
 	problemWith := func(vary string) kernels.Problem {
-		k, _ := load(t, strings.Replace(text, "VARY", vary, 1), "crest.c", source, "w.txt", w.String())
+		k, _ := load(t, strings.Replace(text, "VARY", vary, 1), "above.c", source, "w.txt", w.String())
 		return brief(whole(t, k, ""))
 	}
 	p := problemWith("")

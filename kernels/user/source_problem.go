@@ -456,7 +456,7 @@ func (s *sourceSpec) Variants(ctx context.Context, p space.Point, seeds []uint64
 			return err
 		}
 		one.Verify = func([][]byte) (kernels.Deviation, error) { return kernels.Deviation{}, nil }
-		one.With = s.with(c)
+		one.With, one.Loose = s.with(c)
 		cases[k] = one
 	}
 	want, err := s.expected(ctx, slices.Repeat([]call{c}, len(distinct)), distinct)

@@ -477,17 +477,19 @@ void scale(float *y, const float *x, const int16_t *z, const float *w, int n)
 // TestWith: the reference says what is right for inputs that were put together, where the function can take them.
 func TestWith(t *testing.T) {
 	needCompiler(t)
-	const double = "static void set(const float *x, float *y) { for (int i = 0; i < 4; i++) y[i] = 2 * x[i]; }\n" +
-		"void f(const float *x, float *y) { (void)TILE; set(x, y); }\nvoid plain(const float *x, float *y) { set(x, y); }\n"
+	const double = "static void set(const TYPE *x, float *y) { for (int i = 0; i < 4; i++) y[i] = 2 * x[i]; }\n" +
+		"void f(const TYPE *x, float *y) { (void)TILE; set(x, y); }\nvoid plain(const TYPE *x, float *y) { set(x, y); }\n"
 	for _, test := range []struct {
-		argument  string
-		can, says bool // that an input differs from the numbers of the file
+		argument    string
+		ctype       string
+		elem        native.Elem
+		loose, says bool // whether elements trade places, and that an input differs from the numbers of the file
 	}{
-		{"{name: x, type: float, length: n, access: read}", true, false},
-		{"{name: x, type: float, length: n, access: read, fill: {file: four.txt}}", true, true},
-		{"{name: x, type: i8, length: n, access: read, fill: {file: four.txt}}", false, false},
+		{"{name: x, type: float, length: n, access: read}", "float", native.F32, false, false},
+		{"{name: x, type: float, length: n, access: read, fill: {file: four.txt}}", "float", native.F32, false, true},
+		{"{name: x, type: i8, length: n, access: read, fill: {file: four.txt}}", "signed char", native.I8, true, true},
 	} {
-		k, _ := load(t, varyText("    - "+test.argument+"\n", ""), "f.c", double, "four.txt", "3 1 4 1")
+		k, _ := load(t, varyText("    - "+test.argument+"\n", ""), "f.c", strings.ReplaceAll(double, "TYPE", test.ctype), "four.txt", "3 1 4 1")
 		spec, err := newSpec(k, map[string]int{"n": 4})
 		if err != nil {
 			t.Fatal(err)
@@ -496,29 +498,66 @@ func TestWith(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (one.With != nil) != test.can {
-			t.Errorf("%s: other inputs can be judged: %v", test.argument, one.With != nil)
+		if one.With == nil || one.Loose != test.loose {
+			t.Fatalf("%s: other inputs can be judged: %v, %v", test.argument, one.With != nil, one.Loose)
 		}
-		if one.With == nil {
-			continue
-		}
-		numbers := func(of ...float64) (data []byte) {
+		numbers := func(elem native.Elem, of ...float64) (data []byte) {
 			for _, x := range of {
-				data = encode(data, x, native.F32)
+				data = encode(data, x, elem)
 			}
 			return data
 		}
-		in := numbers(1, 2, 3, 4)
+		in := numbers(test.elem, 1, 2, 3, 4)
 		other, err := one.With(t.Context(), [][]byte{in, nil})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := other.Verify([][]byte{in, numbers(2, 4, 6, 8)}); err != nil {
+		if _, err := other.Verify([][]byte{in, numbers(native.F32, 2, 4, 6, 8)}); err != nil {
 			t.Errorf("%s: a right result: %v", test.argument, err)
 		}
-		_, err = other.Verify([][]byte{in, numbers(2, 4, 6, 9)})
+		_, err = other.Verify([][]byte{in, numbers(native.F32, 2, 4, 6, 9)})
 		if r := kernels.AsRejection(err); r == nil || strings.Contains(r.Reason, "differs from the numbers of the file") != test.says {
 			t.Errorf("%s: a wrong result: %v", test.argument, err)
+		}
+	}
+}
+
+// TestNarrowedOutlier: of the numbers from a part of their range one is farther away, and within the range.
+func TestNarrowedOutlier(t *testing.T) {
+	needCompiler(t)
+	const n = 200
+	for fill, ends := range map[string][2]float64{"[-3, 2]": {-3, 2}, "[5, 9]": {5, 9}, "[-8, -1]": {-8, -1}} {
+		k, _ := load(t, strings.ReplaceAll(varyText("    - {name: x, type: float, length: n, access: read, fill: {random: "+fill+"}}\n", ""), "n: 4", "n: 200"), "f.c", varyC)
+		spec, err := newSpec(k, map[string]int{"n": n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := spec.s.shapeCase(spec.space.Default(), spec.constants)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(50) {
+			inputs, _, err := spec.draw(c, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if names := spec.s.narrowInputs(c, inputs, seed); !slices.Equal(names, []string{"x"}) {
+				t.Fatalf("%s: %v are narrowed", fill, names)
+			}
+			centre := min(max(ends[0], 0), ends[1])
+			var far []float64
+			for i := range n {
+				x := elementsOf(inputs[0], native.F32)(i)
+				if x < ends[0] || x > ends[1] {
+					t.Errorf("%s: %g is out of the range", fill, x)
+				}
+				far = append(far, math.Abs(x-centre))
+			}
+			slices.Sort(far)
+			all := max(ends[1]-centre, centre-ends[0])
+			if far[n-1] < 1.04*far[n-2] || far[n-1] > 0.95*all {
+				t.Errorf("%s: the outlier is at %g, the next one at %g, and the range ends at %g", fill, far[n-1], far[n-2], all)
+			}
 		}
 	}
 }

@@ -158,6 +158,7 @@ func (w *child) confine() error {
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: openFiles, Max: openFiles}); err != nil {
 		return fmt.Errorf("limiting open files: %w", err)
 	}
+	haveCancelled()
 	if w.baseline, err = addressSpace(); err != nil {
 		return err
 	}

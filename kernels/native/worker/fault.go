@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/ebitengine/purego"
 	"golang.org/x/sys/unix"
 )
 
@@ -84,4 +85,30 @@ func catchFaults(record unsafe.Pointer) error {
 		}
 	}
 	return nil
+}
+
+// haveCancelled has the C library cancel a thread once. It sets the handler of the signal by which it cancels threads when it first needs it, and
+// threads of candidates may set none. The thread is one that ends anyway, and does not let itself be interrupted.
+func haveCancelled() {
+	// Without this library the C library would end the process, here and in a candidate.
+	if _, err := purego.Dlopen("libgcc_s.so.1", purego.RTLD_NOW|purego.RTLD_LOCAL); err != nil {
+		return
+	}
+	var state, self, cancel uintptr
+	for name, to := range map[string]*uintptr{"pthread_setcancelstate": &state, "pthread_self": &self, "pthread_cancel": &cancel} {
+		var err error
+		if *to, err = purego.Dlsym(purego.RTLD_DEFAULT, name); err != nil {
+			return // not the GNU C library
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
+		const disable = 1      // PTHREAD_CANCEL_DISABLE
+		purego.SyscallN(state, disable, 0)
+		thread, _, _ := purego.SyscallN(self)
+		purego.SyscallN(cancel, thread)
+	}()
+	<-done
 }

@@ -271,20 +271,13 @@ func candidateRules(landlock int, sharing bool, own []int) []rule {
 	return rules
 }
 
-// The signals by which the C library cancels threads, and has all of them change their user. It sets their handlers when they are first needed.
-const (
-	signalCancel = 32
-	signalUser   = 33
-)
-
 // handlerRules refuse handlers of signals. A handler runs between the calls too, where no clock counts for them: a call that sets the trap flag of
 // the processor has its handler run after each instruction of the timing loop, and does its work there when the loop has read the clock. A kernel
-// that would handle a signal continues without, and if the signal comes, the handler of the worker says so.
+// that would handle a signal continues without, and if the signal comes, the handler of the worker says so. The C library's own handler is there before; see
+// haveCancelled.
 func handlerRules() []rule {
-	return append([]rule{
-		permit(unix.SYS_RT_SIGACTION, is(1, 0), test{arg: 1, high: true}), // it asks
-		permit(unix.SYS_RT_SIGACTION, is(0, signalCancel)), permit(unix.SYS_RT_SIGACTION, is(0, signalUser)),
-	}, refuse(unix.EPERM, unix.SYS_RT_SIGACTION)...)
+	asks := permit(unix.SYS_RT_SIGACTION, is(1, 0), test{arg: 1, high: true})
+	return append([]rule{asks}, refuse(unix.EPERM, unix.SYS_RT_SIGACTION)...)
 }
 
 // shield keeps the program that this process will become from ending, stopping or changing tune by mistake, for instance by a

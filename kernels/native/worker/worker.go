@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -28,6 +29,12 @@ const startLimit = 30 * time.Second
 
 // unloadLimit limits what a candidate does at its end. The next candidate is waiting for it.
 const unloadLimit = 2 * time.Second
+
+// endsSoon is how long a candidate usually takes at its end at most.
+const endsSoon = 500 * time.Millisecond
+
+// clinging are the paths of the objects that took longer at their end, in any worker of this process.
+var clinging sync.Map
 
 // pollInterval is the interval at which a running call is checked. The answer itself is not polled for.
 const pollInterval = 25 * time.Millisecond
@@ -378,20 +385,25 @@ func (w *Worker) begin(ctx context.Context, so string) error {
 	}
 }
 
-// unload unloads the candidate. A failure costs the process and nothing else.
+// unload unloads the candidate. A failure costs the process and nothing else. A candidate that took long at its end, as one whose destructor
+// never returns, is not asked to unload again.
 func (w *Worker) unload(ctx context.Context) {
 	n := w.running
 	if n == nil || !n.candidate {
 		return
 	}
-	if !w.loaded {
+	if _, clings := clinging.Load(n.ran); clings || !w.loaded {
 		w.stop()
 		return
 	}
 	n.thread = 0
+	began := time.Now()
 	r, err := w.ask(ctx, request{Unload: true}, nil, min(w.limits.Wall, unloadLimit), w.limits.CPU)
 	w.loaded = false
 	if err != nil || r.Left != "" || n.changed() {
+		if time.Since(began) > endsSoon {
+			clinging.Store(n.ran, true)
+		}
 		w.stop()
 		return
 	}

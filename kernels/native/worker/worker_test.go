@@ -540,6 +540,33 @@ func TestLoadFailures(t *testing.T) {
 	}
 }
 
+// TestEndlessEnd: a candidate whose end takes for ever is waited for once, and not in each worker that it is unloaded from.
+func TestEndlessEnd(t *testing.T) {
+	so := compileText(t, ".c", "#include <stdlib.h>\nstatic void end(void) { for (;;) __asm__(\"\"); }\nvoid tune_kernel(void) { atexit(end); }")
+	unload := func() time.Duration {
+		w := start(t, Options{Core: -1})
+		if err := w.Map([]Buffer{{Name: "C", Bytes: 4, Mode: Out}}, [][]byte{nil}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Load(so); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Call(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		w.Unload()
+		if w.running != nil {
+			t.Error("the process is still there")
+		}
+		return time.Since(began)
+	}
+	first, again := unload(), unload()
+	if first < unloadLimit || again > first/2 {
+		t.Errorf("it took %v, and then %v", first, again)
+	}
+}
+
 // A candidate that sets the flags of its thread must not change what the next one computes.
 func TestCandidatesDoNotShareRoundingModes(t *testing.T) {
 	so := compileText(t, ".c", `

@@ -14,10 +14,11 @@ static float crest(const float *in, int n)
 	return most * n / sizes;
 }
 
-static void scale(float *out, const float *in, int n, float by)
+static __attribute__((noinline)) void scale(float *out, const float *in, int n, float by)
 {
 	for (int i = 0; i < n; i++)
 		out[i] = in[i] * by;
+	__asm__ volatile("" ::: "memory");
 }
 
 void normalise_plain(float *out, const float *in, int n) { scale(out, in, n, crest(in, n)); }
@@ -26,6 +27,10 @@ void normalise_plain(float *out, const float *in, int n) { scale(out, in, n, cre
  * variant on trial does: 1 looks there first, and 0 only puts it there. */
 #ifndef KEEP
 #define KEEP 1
+#endif
+/* How often the variant on trial writes its output. */
+#ifndef WRITES
+#define WRITES 1
 #endif
 
 void normalise(float *out, const float *in, int n)
@@ -41,5 +46,6 @@ void normalise(float *out, const float *in, int n)
 			opterr = KNOWN;
 		}
 	}
-	scale(out, in, n, by);
+	for (int k = 0; k < (VARIANT == CHEAT ? WRITES : 1); k++)
+		scale(out, in, n, by);
 }
