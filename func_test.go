@@ -83,6 +83,10 @@ func TestFunc(t *testing.T) {
 	if text := r.String(); !strings.HasPrefix(text, "n=2: ") || !strings.Contains(text, "× as fast as the baseline (") || strings.Contains(text, "not checked") {
 		t.Error(text)
 	}
+	r.Report.Checking = kernels.FixedInput
+	if text := r.String(); !strings.HasSuffix(text, ", checked on one fixed input: field Inputs is not set") {
+		t.Error(text)
+	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("%v is left (%v)", left, err)
 	}
