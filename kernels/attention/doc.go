@@ -19,8 +19,8 @@
 //
 // With accuracy=bf16, which needs kv=bf16, queries are rounded to bfloat16 first, to the nearest, as keys and values have been. The
 // reference has the same queries, so that this is no error either. Weights may be rounded to bfloat16, which has eight bits: each of them
-// then errs by 2⁻⁹ of itself at most, and so the result by 2⁻⁹ of Σ w[j] |v[j]|. The tolerance is that and the one of accuracy=fast:
-// 2⁻⁹ + 10⁻³, or 3·10⁻³. Numbers below 2⁻¹²⁶ may count as zeros.
+// then errs by 2⁻⁸ of itself at most, and so the result by 2⁻⁸ of Σ w[j] |v[j]|. The tolerance is that and the one of accuracy=fast:
+// 2⁻⁸ + 10⁻³, or 5·10⁻³. Numbers below 2⁻¹²⁶ may count as zeros.
 //
 // Where a shape is so large that the reference would take long, two cases have it. In the first one the keys are random, and some
 // rows of each head are compared. In the second one each head has a few different keys, in random order, so that sums of values

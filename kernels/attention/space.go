@@ -3,6 +3,7 @@ package attention
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"tune/kernels"
 	"tune/kernels/native"
@@ -240,7 +241,7 @@ func (a *Spec) newPresets() ([]kernels.Preset, error) {
 		if tiles := a.queryTiles(); len(tiles) > 1 {
 			values["query_tile"] = tiles[min(4, len(tiles)-1)]
 		}
-		list = append(list, preset{"tiles", "matrix tiles of bfloat16", true, []map[string]any{values}})
+		list = slices.Insert(list, 1, preset{"tiles", "matrix tiles of bfloat16", true, []map[string]any{values}})
 	}
 	var out []kernels.Preset
 	for _, l := range list {
