@@ -185,7 +185,7 @@ func (a *Spec) Work() native.Work {
 	}
 	roof := coreRoof
 	if a.hasMatrix() {
-		roof = matrixRoof
+		roof, w.Unit = matrixRoof, native.BFloats
 	}
 	w.MinSeconds = w.Ops / (roof * float64(a.threads))
 	w.Cold = cgen.Cold(a.cache, int64(w.Bytes) > a.machine.Cache)
