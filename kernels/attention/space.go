@@ -237,9 +237,9 @@ func (a *Spec) newPresets() ([]kernels.Preset, error) {
 		{"stored", "as dot, with all scores of a row stored", false, []map[string]any{tiled, dot, {"form": formNaive}}},
 	}
 	if a.hasMatrix() {
-		values := map[string]any{"form": formTiles, "key_tile": a.keyTiles()[min(3, len(a.keyTiles())-1)]}
+		values := map[string]any{"form": formTiles, "key_tile": a.keyTiles()[min(5, len(a.keyTiles())-1)]}
 		if tiles := a.queryTiles(); len(tiles) > 1 {
-			values["query_tile"] = tiles[min(4, len(tiles)-1)]
+			values["query_tile"] = tiles[len(tiles)-1]
 		}
 		list = slices.Insert(list, 1, preset{"tiles", "matrix tiles of bfloat16", true, []map[string]any{values}})
 	}

@@ -112,7 +112,7 @@ var tileMutations = []struct{ name, old, new string }{
 	{"a tile of keys too short", "i / heads * TILE_KEYS", "i / heads * STEP"},
 	{"the keys of another head", "head = unit / UNITS", "head = 0"},
 	{"values in another place", "values + m.j / STEP * COLUMNS * WORDS, s", "values + m.j / STEP * DEPTH * WORDS, s"},
-	{"rows of another query", "(row + r) / TOGETHER, h = unit * TOGETHER + (row + r) % TOGETHER;\n\t\tfloat *out", "(row + r + 1) / TOGETHER, h = unit * TOGETHER + (row + r) % TOGETHER;\n\t\tfloat *out"},
+	{"results in the order of queries", "s->to[r] = c->out + (i * c->heads + h)", "s->to[r] = c->out + (h * c->queries + i)"},
 	{"tiles that are not configured", "t < 8; t++", "t < 7; t++"},
 }
 

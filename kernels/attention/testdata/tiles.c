@@ -557,6 +557,8 @@ struct scratch {
 	vec sum[TILE_ROWS];      // of the weights; the sum is that of all lanes
 	float top[TILE_ROWS];    // the largest score so far
 	int64_t seen[TILE_ROWS]; // keys that a row sees; not fewer than the row before
+	const float *from[TILE_ROWS]; // the queries
+	float *to[TILE_ROWS];         // the results
 	float scores[2 * ROWS * LD] __attribute__((aligned(64)));
 	word weights[ROWS / 16 * (TILE_KEYS / STEP) * WORDS] __attribute__((aligned(64))); // matrix tiles
 };
@@ -746,17 +748,10 @@ static inline uvec rounded_bits(vec x)
 static int64_t take(const struct call *c, struct scratch *s, int64_t unit, int64_t row)
 {
 	const int64_t n = least(TILE_ROWS, c->queries * TOGETHER - row), rows = (n + ROWS - 1) / ROWS * ROWS;
-	for (int64_t r = 0; r < n; r++) {
-		// Rows of the result are far apart, and so are queries of different heads.
-		const int64_t i = (row + r) / TOGETHER, h = unit * TOGETHER + (row + r) % TOGETHER;
-		for (int64_t d = 0; d < HEAD; d += 64 / sizeof(float)) {
-			__builtin_prefetch(c->q + (h * c->queries + i) * HEAD + d);
-			__builtin_prefetch(c->out + (i * c->heads + h) * HEAD + d, 1);
-		}
-	}
 	for (int64_t r = 0; r < rows; r++) {
-		const int64_t i = (row + least(r, n - 1)) / TOGETHER, h = unit * TOGETHER + (row + r) % TOGETHER;
-		const float *from = c->q + (h * c->queries + i) * HEAD;
+		const int64_t i = (row + least(r, n - 1)) / TOGETHER, h = unit * TOGETHER + (row + least(r, n - 1)) % TOGETHER;
+		const float *from = s->from[r] = c->q + (h * c->queries + i) * HEAD;
+		s->to[r] = c->out + (i * c->heads + h) * HEAD;
 		word *to = s->q + r / 16 * DEPTH * WORDS + r % 16 * 16;
 		for (int64_t d = 0; d < HEAD; d += STEP, to += WORDS) {
 			half numbers[2] = { { 0 } };
@@ -819,6 +814,11 @@ static NOINLINE void weigh(struct scratch *s, struct micro m, const float *score
 		while (parts - next.left < (r + 1) * parts / ROWS)
 			score_part(&next);
 		const int64_t row = m.r + r, seen = least(m.n, s->seen[row] - m.j);
+		if (m.j == 0) // rows of the result are far apart, and so are queries of different heads
+			for (int64_t d = 0; d < HEAD; d += 64 / sizeof(float)) {
+				__builtin_prefetch(s->to[row] + d, 1);
+				__builtin_prefetch(s->from[row] + TILE_ROWS / TOGETHER * HEAD + d); // of the next tile
+			}
 		const float *x = scores + r * LD;
 		vec largest = (vec){ 0 } - __builtin_inff();
 		int64_t i = 0;
@@ -933,11 +933,9 @@ static void block(const struct call *c, struct scratch *s, int64_t unit, int64_t
 	}
 	const int64_t n = least(TILE_ROWS, c->queries * TOGETHER - row);
 	for (int64_t r = 0; r < n; r++) {
-		const int64_t i = (row + r) / TOGETHER, h = unit * TOGETHER + (row + r) % TOGETHER;
-		float *out = c->out + (i * c->heads + h) * HEAD;
 		const vec sum = all_sum(s->sum[r]);
 		for (int64_t d = 0; d < HEAD; d += LANES)
-			STORE(out + d, LOAD(s->sums + r * HEAD + d) / sum[0]);
+			STORE(s->to[r] + d, LOAD(s->sums + r * HEAD + d) / sum[0]);
 	}
 }
 
