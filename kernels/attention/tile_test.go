@@ -18,7 +18,7 @@ import (
 var tileMachine = nativetest.Machines()["tiles"]
 
 // emulated returns the code of a point for matrix tiles that does without them, whatever machine this is. It is otherwise the same.
-func emulated(t *testing.T, a *Spec, p space.Point) native.Source {
+func emulated(t *testing.T, a native.Spec, p space.Point) native.Source {
 	t.Helper()
 	src, err := a.Generate(p)
 	if err != nil {
@@ -26,7 +26,7 @@ func emulated(t *testing.T, a *Spec, p space.Point) native.Source {
 	}
 	here := nativetest.Here(t)
 	src.Compiler = here.Compilers[0]
-	f := cgen.Flags{Arch: here.Arch, Std: "gnu11", Opt: "Og", Contract: cgen.ContractFast, NoMathErrno: true, ISA: cgen.Native, Threads: a.isParallel(p)}
+	f := cgen.Flags{Arch: here.Arch, Std: "gnu11", Opt: "Og", Contract: cgen.ContractFast, NoMathErrno: true, ISA: cgen.Native, Threads: src.Threads > 1}
 	src.Flags = append(f.List(), cgen.TilesEmulated)
 	return src
 }
@@ -139,6 +139,18 @@ func TestWrongTiles(t *testing.T) {
 				t.Errorf("%v, want a wrong answer or a crash", err)
 			}
 		})
+	}
+}
+
+// TestLinkedTiles: code for linking is right, too, with the heads of a model and a stride of its cache.
+func TestLinkedTiles(t *testing.T) {
+	a := specOn(t, tileMachine, tileShape("queries=20,context=45,heads=4,kv_heads=2,head=64,threads=2"))
+	for workers := range 2 {
+		p := inTiles(t, a, map[string]any{"key_tile": 32, "query_tile": 16, "workers": 1 + workers})
+		linked := a.Linked()
+		if err := nativetest.Problem(t, linked).Wrap(emulated(t, linked, p), p).Check(t.Context(), 2); err != nil {
+			t.Errorf("%s: %v", p.Key(), err)
+		}
 	}
 }
 

@@ -557,8 +557,7 @@ struct scratch {
 	vec sum[TILE_ROWS];      // of the weights; the sum is that of all lanes
 	float top[TILE_ROWS];    // the largest score so far
 	int64_t seen[TILE_ROWS]; // keys that a row sees; not fewer than the row before
-	const float *from[TILE_ROWS]; // the queries
-	float *to[TILE_ROWS];         // the results
+	float *to[TILE_ROWS];    // the results
 	float scores[2 * ROWS * LD] __attribute__((aligned(64)));
 	word weights[ROWS / 16 * (TILE_KEYS / STEP) * WORDS] __attribute__((aligned(64))); // matrix tiles
 };
@@ -750,7 +749,7 @@ static int64_t take(const struct call *c, struct scratch *s, int64_t unit, int64
 	const int64_t n = least(TILE_ROWS, c->queries * TOGETHER - row), rows = (n + ROWS - 1) / ROWS * ROWS;
 	for (int64_t r = 0; r < rows; r++) {
 		const int64_t i = (row + least(r, n - 1)) / TOGETHER, h = unit * TOGETHER + (row + least(r, n - 1)) % TOGETHER;
-		const float *from = s->from[r] = c->q + (h * c->queries + i) * HEAD;
+		const float *from = c->q + (h * c->queries + i) * HEAD;
 		s->to[r] = c->out + (i * c->heads + h) * HEAD;
 		word *to = s->q + r / 16 * DEPTH * WORDS + r % 16 * 16;
 		for (int64_t d = 0; d < HEAD; d += STEP, to += WORDS) {
@@ -814,11 +813,6 @@ static NOINLINE void weigh(struct scratch *s, struct micro m, const float *score
 		while (parts - next.left < (r + 1) * parts / ROWS)
 			score_part(&next);
 		const int64_t row = m.r + r, seen = least(m.n, s->seen[row] - m.j);
-		if (m.j == 0) // rows of the result are far apart, and so are queries of different heads
-			for (int64_t d = 0; d < HEAD; d += 64 / sizeof(float)) {
-				__builtin_prefetch(s->to[row] + d, 1);
-				__builtin_prefetch(s->from[row] + TILE_ROWS / TOGETHER * HEAD + d); // of the next tile
-			}
 		const float *x = scores + r * LD;
 		vec largest = (vec){ 0 } - __builtin_inff();
 		int64_t i = 0;
