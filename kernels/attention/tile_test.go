@@ -45,7 +45,7 @@ func inTiles(t *testing.T, a *Spec, values map[string]any) space.Point {
 // tileShape is a shape that has matrix tiles.
 func tileShape(shape string) string { return shape + ",kv=bf16,accuracy=bf16" }
 
-// checkTiles checks a random point for matrix tiles in an emulation.
+// checkTiles checks a random point for matrix tiles in an emulation, and by the instructions where this machine has them and its compiler.
 func checkTiles(t *testing.T, shape string, rng *rand.Rand) {
 	a := specOn(t, tileMachine, tileShape(shape))
 	p, err := a.Space().Sample(rng)
@@ -55,8 +55,12 @@ func checkTiles(t *testing.T, shape string, rng *rand.Rand) {
 		t.Fatal(err)
 	}
 	t.Run(shape+" "+p.Key(), func(t *testing.T) {
-		if err := nativetest.Problem(t, a).Wrap(emulated(t, a, p), p).Check(t.Context(), rng.Uint64()); err != nil {
+		seed, here := rng.Uint64(), nativetest.Here(t)
+		if err := nativetest.Problem(t, a).Wrap(emulated(t, a, p), p).Check(t.Context(), seed); err != nil {
 			t.Error(err)
+		}
+		if slices.Contains(here.ISAs, cgen.AMXBF16) && slices.Contains(here.Compilers, p.Str("compiler")) {
+			nativetest.Right(t, a, p, seed)
 		}
 	})
 }
