@@ -56,6 +56,11 @@ func checkRandom(t *testing.T, seed uint64, count int) {
 			queries, queries+rng.IntN(200), kvHeads*group, kvHeads, []int{8, 40, 64, 72, 80, 96, 128, 256}[rng.IntN(8)],
 			[]string{"yes", "no"}[rng.IntN(2)], []string{kvF32, kvF16, kvBF16}[rng.IntN(3)],
 			[]string{accuracyExact, accuracyFast}[rng.IntN(2)], 1+2*(i%2))
+		if i%4 == 1 {
+			head, options, _ := strings.Cut(shape, ",kv=")
+			_, threads, _ := strings.Cut(options, ",threads=")
+			shape = tileShape(head) + ",threads=" + threads
+		}
 		a := here(t, shape)
 		p, err := a.Space().Sample(rng)
 		for ; err == nil && p.Str("form") == formPlain; p, err = a.Space().Sample(rng) {
@@ -184,6 +189,7 @@ func TestReference(t *testing.T) {
 		"queries=6,context=40,heads=6,kv_heads=2,head=24,kv=f16",
 		"queries=9,context=70,heads=2,kv_heads=2,head=8,kv=bf16,causal=no",
 		"queries=70,context=70,heads=3,kv_heads=1,head=16,kv=f32",
+		"queries=5,context=50,heads=2,kv_heads=1,head=16,kv=bf16,accuracy=bf16",
 	} {
 		a := specOn(t, fullMachine, shape)
 		o, code := a.draw(a.size, coded, 3, 0)
@@ -211,7 +217,11 @@ func TestReference(t *testing.T) {
 				o.v.widen(at, value)
 				score := 0.0
 				for d := range key {
-					score += float64(o.q[row*a.head+d]) * key[d] / math.Sqrt(float64(a.head))
+					q := o.q[row*a.head+d]
+					if a.accuracy == accuracyBF16 {
+						q = blocks.FromBF16(blocks.ToBF16(q))
+					}
+					score += float64(q) * key[d] / math.Sqrt(float64(a.head))
 				}
 				total += math.Exp(score)
 				for d := range want {
@@ -223,7 +233,7 @@ func TestReference(t *testing.T) {
 					if g := float64(got.want[row*a.head+d]); math.Abs(g-want[d]/total) > 1e-6 {
 						t.Fatalf("%s: %s: row %d, %d: %v, want %v", shape, name, row, d, g, want[d]/total)
 					}
-					if tol := got.tolerance[row*a.head+d]; !(tol > 0 && tol <= 1e-4) {
+					if tol := got.tolerance[row*a.head+d]; !(tol > 0 && tol <= float32(tolerances[a.accuracy])) {
 						t.Fatalf("%s: %s: row %d, %d: the tolerance is %v", shape, name, row, d, tol)
 					}
 				}
@@ -339,8 +349,8 @@ func TestExponentials(t *testing.T) {
 			t.Errorf("degree %d is off by %.3g, and says %.3g", e.degree(), worst, e.err)
 		}
 	}
-	for accuracy, want := range map[string][]int{accuracyExact: {4, 5}, accuracyFast: {3, 4, 5}} {
-		if got := specOn(t, fullMachine, "accuracy="+accuracy).degrees(); !slices.Equal(got, want) {
+	for accuracy, want := range map[string][]int{accuracyExact: {4, 5}, accuracyFast: {3, 4, 5}, accuracyBF16: {3, 4, 5}} {
+		if got := specOn(t, fullMachine, "kv=bf16,accuracy="+accuracy).degrees(); !slices.Equal(got, want) {
 			t.Errorf("%s: degrees %v, want %v", accuracy, got, want)
 		}
 	}
@@ -426,6 +436,8 @@ func TestShapes(t *testing.T) {
 		"queries=9,context=8,causal=no":               "",
 		"queries=4096,heads=1024,head=512,kv_heads=1": "a buffer may have at most",
 		"context=1048576,kv_heads=32":                 "a buffer may have at most",
+		"accuracy=bf16":                               "kv=f16 are not bfloat16: say kv=bf16, or accuracy=fast",
+		"accuracy=bf16,kv=bf16":                       "",
 		"kv=f61":                                      `did you mean "f16"`,
 		"head=4":                                      "range",
 	} {

@@ -17,6 +17,11 @@
 // where w are the right weights. Inputs are finite, and so are the scores. Keys and values of half precision and of bfloat16
 // are taken as they are: that they were rounded once is no error of the kernel.
 //
+// With accuracy=bf16, which needs kv=bf16, queries are rounded to bfloat16 first, to the nearest, as keys and values have been. The
+// reference has the same queries, so that this is no error either. Weights may be rounded to bfloat16, which has eight bits: each of them
+// then errs by 2⁻⁸ of itself at most, and so the result by 2⁻⁸ of Σ w[j] |v[j]|. The tolerance is that and the one of accuracy=fast:
+// 2⁻⁸ + 10⁻³, or 5·10⁻³. Numbers below 2⁻¹²⁶ may count as zeros.
+//
 // Where a shape is so large that the reference would take long, two cases have it. In the first one the keys are random, and some
 // rows of each head are compared. In the second one each head has a few different keys, in random order, so that sums of values
 // over equal keys give the result of every row cheaply, and every row is compared.
@@ -33,6 +38,10 @@
 // Values are taken as they lie in memory, or from panels. Panels are made for each tile of rows, or once for a whole kv head. The
 // exponential is 2^n times a polynomial, whose degree the accuracy bounds. What multiplies is in products.go; it is the only
 // part that knows the instructions of a product.
+//
+// "tiles" is the online form in matrix tiles, where accuracy=bf16 allows it. Keys and values of a kv head are laid out for them once in a
+// call. The scores of a micro-tile of rows for a tile of keys are products of tiles; vectors make weights of them, in bfloat16; the sums of
+// weighted values are products of tiles again, in single precision. This is in matrix.go.
 //
 // # The kernel's interface
 //

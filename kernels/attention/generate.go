@@ -33,16 +33,20 @@ func (a *Spec) isParallel(p space.Point) bool {
 
 // flags are those of the compiler.
 func (a *Spec) flags(p space.Point) []string {
+	isa := cgen.AMXBF16
+	if p.Str("form") != formTiles {
+		isa = p.Str("isa")
+	}
 	return cgen.Flags{
-		Arch: a.machine.Arch, Std: "gnu11", Opt: p.Str("opt"), Contract: cgen.ContractFast, NoMathErrno: true, ISA: p.Str("isa"),
+		Arch: a.machine.Arch, Std: "gnu11", Opt: p.Str("opt"), Contract: cgen.ContractFast, NoMathErrno: true, ISA: isa,
 		Threads: a.isParallel(p),
 	}.List()
 }
 
 // pieces are the constant parts of the code.
-var pieces = cgen.ParsePieces(pieceFiles, "pieces.c.tmpl")
+var pieces = cgen.ParsePieces(pieceFiles, "pieces.c.tmpl", "tiles.c.tmpl")
 
-//go:embed pieces.c.tmpl
+//go:embed pieces.c.tmpl tiles.c.tmpl
 var pieceFiles embed.FS
 
 // knobs are what the code depends on.
@@ -52,6 +56,8 @@ type knobs struct {
 	Head       int
 	Group      int // query heads of a kv head
 	Causal     bool
+	Beside     bool // scores of the next micro-tile are made between the weights of one
+	Rounded    bool // queries are rounded to bfloat16
 	Convert    bool // the instruction set converts half precision
 	SSE        bool // vectors of the base instruction set
 	Degree     int
@@ -77,14 +83,16 @@ type knobs struct {
 
 // knobs reads a point.
 func (a *Spec) knobs(p space.Point) knobs {
-	k := knobs{Form: p.Str("form"), KV: a.kv, Head: a.head, Group: a.group(), Causal: a.causal}
+	k := knobs{Form: p.Str("form"), KV: a.kv, Head: a.head, Group: a.group(), Causal: a.causal, Rounded: a.accuracy == accuracyBF16}
 	if k.Form == formPlain {
 		return k
 	}
-	isa := p.Str("isa")
-	k.Convert = isa == cgen.F16C || isa == cgen.AVX512
-	k.SSE = isa == cgen.Generic
-	k.Degree, k.Lanes, k.Rows, k.TileKeys = p.Int("degree"), p.Int("lanes"), p.Int("rows"), p.Int("key_tile")
+	k.Degree, k.TileKeys = p.Int("degree"), p.Int("key_tile")
+	if k.Matrix() {
+		k.Lanes, k.Rows, k.Beside = matrixRows, matrixRows*p.Int("row_tiles"), p.Str("scores") == scoresBeside
+	} else {
+		a.vectorKnobs(&k, p)
+	}
 	k.Together = 1
 	if k.Group > 1 {
 		k.Together = p.Int("together")
@@ -95,6 +103,22 @@ func (a *Spec) knobs(p space.Point) knobs {
 	}
 	tile = min(tile, a.queries*k.Together)
 	k.TileRows = cgen.Ceil(tile, k.Rows) * k.Rows
+	k.Parallel = a.isParallel(p)
+	if k.Parallel && !k.Matrix() {
+		k.Split = p.Str("split")
+		if k.Split == splitContext {
+			k.Parts = p.Int("parts")
+		}
+	}
+	return k
+}
+
+// vectorKnobs reads what the forms in vectors have of their own.
+func (a *Spec) vectorKnobs(k *knobs, p space.Point) {
+	isa := p.Str("isa")
+	k.Convert = isa == cgen.F16C || isa == cgen.AVX512
+	k.SSE = isa == cgen.Generic
+	k.Lanes, k.Rows = p.Int("lanes"), p.Int("rows")
 	k.KeyPanels, k.ValuePanel = p.Str("keys") == layoutPanels, p.Str("values") == layoutPanels
 	k.Columns, k.Unroll = p.Int("columns"), p.Int("unroll")
 	if k.KeyPanels {
@@ -108,13 +132,6 @@ func (a *Spec) knobs(p space.Point) knobs {
 	if k.KeyPanels || k.ValuePanel {
 		k.PackHead = p.Str("packing") == packHead
 	}
-	if a.isParallel(p) {
-		k.Parallel, k.Split = true, p.Str("split")
-		if k.Split == splitContext {
-			k.Parts = p.Int("parts")
-		}
-	}
-	return k
 }
 
 // Bytes is the size of a vector.
@@ -263,6 +280,10 @@ func (g *generator) file() {
 	if g.Parallel {
 		g.Text(cgen.Crew(g.point).Text())
 		g.Blank()
+	}
+	if g.Matrix() {
+		g.matrixFile()
+		return
 	}
 	g.piece("head")
 	if g.Form == formPlain {

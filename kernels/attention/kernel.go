@@ -28,10 +28,14 @@ const (
 const (
 	accuracyExact = "exact"
 	accuracyFast  = "fast"
+	accuracyBF16  = "bf16"
 )
 
-// tolerances are relative to the weighted sum of the absolute values.
-var tolerances = map[string]float64{accuracyExact: 1e-4, accuracyFast: 1e-3, accuracyHalves: 2e-3, accuracyPeers: 1e-2}
+// roundedWeights is by how much of itself a weight errs at most that is rounded to bfloat16, which has eight bits: so much does the weighted sum.
+const roundedWeights = 0x1p-8
+
+// tolerances are relative to the weighted sum of the absolute values. Where weights are rounded, the rest may err as in fast kernels.
+var tolerances = map[string]float64{accuracyExact: 1e-4, accuracyFast: 1e-3, accuracyBF16: roundedWeights + 1e-3, accuracyHalves: 2e-3, accuracyPeers: 1e-2}
 
 // Kernel is the kernel attention.
 type Kernel struct {
@@ -66,7 +70,7 @@ func Fields() []kernels.Field {
 		{Name: "head", Doc: "numbers of a query, key or value: a multiple of 8", Default: "128", Min: headStep, Max: maxHead},
 		{Name: "causal", Doc: "whether the queries are the last ones of the context, and see no later keys", Default: "yes", Options: []string{"yes", "no"}},
 		{Name: "kv", Doc: "type of keys and values", Default: kvF16, Options: []string{kvF32, kvF16, kvBF16}},
-		{Name: "accuracy", Doc: "tolerance: 1e-4 (exact) or 1e-3 (fast) of the weighted sum of absolute values", Default: accuracyExact, Options: []string{accuracyExact, accuracyFast}},
+		{Name: "accuracy", Doc: "tolerance: 1e-4 (exact) or 1e-3 (fast) of the weighted sum of absolute values; with bf16, queries are rounded to the type of keys and values first, weights may be, and the tolerance is 5e-3", Default: accuracyExact, Options: []string{accuracyExact, accuracyFast, accuracyBF16}},
 	}, cgen.Fields()...)
 }
 
@@ -107,6 +111,8 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	case a.head%headStep != 0:
 		below := a.head / headStep * headStep
 		return nil, kernels.BadShape("head=%d is not a multiple of %d: want one, such as %d or %d", a.head, headStep, below, below+headStep)
+	case a.accuracy == accuracyBF16 && a.kv != kvBF16:
+		return nil, kernels.BadShape("accuracy=bf16 rounds queries and weights as keys and values are, and kv=%s are not bfloat16: say kv=bf16, or accuracy=fast", a.kv)
 	case a.causal && a.queries > a.context:
 		return nil, kernels.BadShape("queries=%d is more than context=%d: with causal=yes the queries are the last ones of the context", a.queries, a.context)
 	case a.heads*a.queries*a.head > maxElements:
@@ -163,9 +169,12 @@ func (a *Spec) visible(s size) float64 {
 	return pairs
 }
 
-// coreRoof is a rate in operations a second that no core of today reaches with the instructions generated here: times below it are
-// faults of a clock.
-const coreRoof = 1e12
+// coreRoof is a rate in operations a second that no core of today reaches with the vectors generated here, and matrixRoof one that none
+// reaches with matrix tiles: times below it are faults of a clock.
+const (
+	coreRoof   = 1e12
+	matrixRoof = 6e12
+)
 
 // Work returns the operations of one call, a multiply-add counted as two, of the pairs that are not masked; and the memory that it
 // reads and writes at the least.
@@ -174,7 +183,11 @@ func (a *Spec) Work() native.Work {
 	for _, b := range a.buffers(a.size) {
 		w.Bytes += float64(b.Bytes())
 	}
-	w.MinSeconds = w.Ops / (coreRoof * float64(a.threads))
+	roof := coreRoof
+	if a.hasMatrix() {
+		roof, w.Unit = matrixRoof, native.BFloats
+	}
+	w.MinSeconds = w.Ops / (roof * float64(a.threads))
 	w.Cold = cgen.Cold(a.cache, int64(w.Bytes) > a.machine.Cache)
 	return w
 }

@@ -16,7 +16,7 @@ func TestPeers(t *testing.T) {
 	nativetest.Here(t)
 	for _, shape := range []string{
 		"queries=1,context=70,heads=4,kv_heads=2,head=64,kv=f16", "queries=9,context=40,heads=2,kv_heads=2,head=64,kv=f32,causal=yes",
-		"queries=5,context=33,heads=4,kv_heads=1,head=64,kv=bf16",
+		"queries=5,context=33,heads=4,kv_heads=1,head=64,kv=bf16", "queries=5,context=33,heads=2,kv_heads=1,head=64,kv=bf16,accuracy=bf16",
 	} {
 		s, err := kernels.ParseShape(Fields(), shape)
 		if err != nil {

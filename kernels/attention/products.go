@@ -168,20 +168,29 @@ func mix(a, b string, lanes, unit, half int) string {
 
 // packKeys writes the transposition of as many keys as a vector has lanes, and that of a tile of keys.
 func (g *generator) packKeys() {
+	g.Comment("Writes %d numbers of each of %d keys as columns of a panel.", g.Lanes, g.Lanes)
+	g.Func("static inline void transpose(const kv *k, float *to)")
+	g.transposed(
+		func(row int) string { return fmt.Sprintf("widen(k + %d * HEAD)", row) },
+		func(column int) string { return fmt.Sprintf("to + %d * PANEL", column) })
+	g.EndFunc()
+	g.piece("pack keys")
+}
+
+// transposed writes the transposition of as many rows as a vector has lanes. load writes a row in C, and to says where a column goes.
+func (g *generator) transposed(load, to func(int) string) {
 	type vector struct {
 		name    string
 		columns []int // lane l holds an element of this column
 	}
-	var groups [][]vector // each has the vectors of the same keys
-	g.Comment("Writes %d numbers of each of %d keys as columns of a panel.", g.Lanes, g.Lanes)
-	g.Func("static inline void transpose(const kv *k, float *to)")
+	var groups [][]vector // each has the vectors of the same rows
 	for r := range g.Lanes {
 		v := vector{name: fmt.Sprintf("r%d", r)}
 		for l := range g.Lanes {
 			v.columns = append(v.columns, l)
 		}
 		groups = append(groups, []vector{v})
-		g.Line("const vec %s = widen(k + %d * HEAD);", v.name, r)
+		g.Line("const vec %s = %s;", v.name, load(r))
 	}
 	for unit := 1; unit < g.Lanes; unit *= 2 {
 		var next [][]vector
@@ -204,10 +213,8 @@ func (g *generator) packKeys() {
 		groups = next
 	}
 	for _, v := range groups[0] {
-		g.Line("STORE(to + %d * PANEL, %s);", v.columns[0], v.name)
+		g.Line("STORE(%s, %s);", to(v.columns[0]), v.name)
 	}
-	g.EndFunc()
-	g.piece("pack keys")
 }
 
 // strips are the widths, in vectors, of the micro-tiles that a value is divided into.

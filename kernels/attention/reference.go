@@ -119,6 +119,9 @@ func (o *operands) seen(query int) int {
 func (o *operands) query(row int, to []float64) {
 	scale := 1 / math.Sqrt(float64(o.head))
 	for d, f := range o.q[row*o.head : (row+1)*o.head] {
+		if o.accuracy == accuracyBF16 {
+			f = blocks.FromBF16(blocks.ToBF16(f))
+		}
 		to[d] = float64(f) * scale
 	}
 }

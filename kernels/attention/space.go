@@ -3,6 +3,7 @@ package attention
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"tune/kernels"
 	"tune/kernels/native"
@@ -15,6 +16,10 @@ const (
 	formPlain  = "plain"
 	formNaive  = "naive"
 	formOnline = "online"
+	formTiles  = "tiles"
+
+	scoresBefore = "before"
+	scoresBeside = "beside"
 
 	layoutRows   = "rows"
 	layoutPanels = "panels"
@@ -91,17 +96,27 @@ func (a *Spec) newSpace() (*space.Space, error) {
 		}
 		fits = append(fits, fmt.Sprintf("isa != '%s' || lanes <= %d", isa.Name, isa.Lanes()))
 	}
-	const tiled = "form != 'plain'"
+	// Points in matrix tiles have few of the parameters of those in vectors.
+	const all = "form != 'plain'"
 	const panels = "keys == 'panels' || values == 'panels'"
+	tiled, matrix := all, []space.Parameter{}
+	isa := space.Enum("isa", isas...).
+		Describe("instruction set: all that the CPU has, as the compiler knows it, or a named one")
+	form := space.Enum("form", formPlain, formNaive, formOnline).
+		Describe("plain loops; tiles with all scores of a row stored; or tiles with sums that are rescaled as scores grow")
+	if a.hasMatrix() {
+		tiled, isa = "(form == 'naive' || form == 'online')", isa.If("form != 'tiles'")
+		matrix = matrixParameters()
+		form = space.Enum("form", formPlain, formNaive, formOnline, formTiles).
+			Describe("plain loops; tiles with all scores of a row stored; or tiles with sums that are rescaled as scores grow, by vectors or by matrix tiles")
+	}
 	parameters := []space.Parameter{
-		space.Enum("form", formPlain, formNaive, formOnline).
-			Describe("plain loops; tiles with all scores of a row stored; or tiles with sums that are rescaled as scores grow"),
+		form,
 		space.Enum("compiler", a.machine.Compilers...).Describe("the compiler"),
 		space.Enum("opt", "O2", "O3").WithDefault("O3").Describe("its level of optimisation"),
-		space.Enum("isa", isas...).
-			Describe("instruction set: all that the CPU has, as the compiler knows it, or a named one"),
+		isa,
 		space.Ints("lanes", widths...).If(tiled).Describe("floats in a vector"),
-		space.Ints("key_tile", a.keyTiles()...).WithDefault(a.keyTiles()[min(3, len(a.keyTiles())-1)]).If(tiled).Describe("keys of a tile"),
+		space.Ints("key_tile", a.keyTiles()...).WithDefault(a.keyTiles()[min(3, len(a.keyTiles())-1)]).If(all).Describe("keys of a tile"),
 		space.Range("rows", 1, min(mostRows, a.queries*a.group())).If(tiled).Describe("rows, which are queries of one head each, in a micro-tile"),
 		space.Enum("keys", layoutRows, layoutPanels).If(tiled).
 			Describe("scores: dot products with keys as they are, or sums over keys transposed to panels"),
@@ -111,18 +126,19 @@ func (a *Spec) newSpace() (*space.Space, error) {
 			Describe("values: read as they are, or from panels of floats"),
 		space.Ints("columns", 1, 2, 3, 4, 5, 6, 8).If(tiled).Describe("vectors of a value in a micro-tile"),
 		space.Ints("unroll", 1, 2, 4).If(tiled).Describe("steps in one turn of an inner loop"),
-		space.Ints("degree", a.degrees()...).If(tiled).Describe("degree of the polynomial of the exponential"),
+		space.Ints("degree", a.degrees()...).If(all).Describe("degree of the polynomial of the exponential"),
 		space.Ints("prefetch", 0, 8, 16, 32, 64).If(tiled + " && (keys == 'rows' || values == 'rows')").
 			Describe("keys, or values, that are prefetched ahead; 0 leaves it to the hardware"),
 		space.Enum("packing", packTile, packHead).If(tiled + " && (" + panels + ")").
 			Describe("panels are made for each tile of rows, or once for a kv head"),
 	}
+	parameters = append(parameters, matrix...)
 	if tiles := a.queryTiles(); len(tiles) > 1 {
-		parameters = append(parameters, space.Ints("query_tile", tiles...).WithDefault(tiles[min(3, len(tiles)-1)]).If(tiled).
+		parameters = append(parameters, space.Ints("query_tile", tiles...).WithDefault(tiles[min(3, len(tiles)-1)]).If(all).
 			Describe("rows of a tile, up to a whole micro-tile"))
 	}
 	if a.group() > 1 {
-		parameters = append(parameters, space.Ints("together", divisors(a.group())...).If(tiled).
+		parameters = append(parameters, space.Ints("together", divisors(a.group())...).If(all).
 			Describe("query heads of a kv head that are tiled together, so that keys and values are read once for them"))
 	}
 	constraints := append([]string{
@@ -142,9 +158,23 @@ func (a *Spec) newSpace() (*space.Space, error) {
 	return space.New("attention", parameters, constraints...)
 }
 
+// matrixParameters are those of matrix tiles alone.
+func matrixParameters() []space.Parameter {
+	const tiles = "form == 'tiles'"
+	return []space.Parameter{
+		space.Ints("row_tiles", 1, 2).WithDefault(2).If(tiles).Describe("matrix tiles of rows in a micro-tile"),
+		space.Enum("scores", scoresBefore, scoresBeside).WithDefault(scoresBeside).If(tiles).
+			Describe("scores of a micro-tile: made before its weights, or between the weights of the micro-tile before"),
+	}
+}
+
 // parallel returns the parameters and constraints of threads.
 func (a *Spec) parallel() ([]space.Parameter, []string) {
 	const parallel = "form != 'plain' && workers > 1"
+	split := parallel
+	if a.hasMatrix() {
+		split += " && form != 'tiles'"
+	}
 	var splits []string
 	whole := "packing != 'head'" // panels of a whole head are for one worker
 	if a.kvHeads > 1 {
@@ -159,9 +189,9 @@ func (a *Spec) parallel() ([]space.Parameter, []string) {
 	}
 	return append([]space.Parameter{
 		space.Range("workers", 1, a.threads).If("form != 'plain'").Describe("threads that share the work, the caller included; 1 is serial"),
-		space.Enum("split", splits...).If(parallel).
+		space.Enum("split", splits...).If(split).
 			Describe("a chunk of work: a kv head, a tile of rows, or a tile of rows over a part of the context, whose sums are merged"),
-		space.Ints("parts", 2, 3, 4, 8, 16, 32).If(parallel + " && split == 'context'").Describe("parts of the context"),
+		space.Ints("parts", 2, 3, 4, 8, 16, 32).If(split + " && split == 'context'").Describe("parts of the context"),
 	}, cgen.CrewParameters(parallel)...), []string{whole}
 }
 
@@ -195,15 +225,23 @@ func (a *Spec) newPresets() ([]kernels.Preset, error) {
 	if a.kv != kvF32 {
 		panel["values"] = layoutPanels // each is widened once
 	}
-	list := []struct {
+	type preset struct {
 		name, doc string
 		start     bool
 		values    []map[string]any
-	}{
+	}
+	list := []preset{
 		{"baseline", "plain loops, compiled with -O3 for this CPU", false, []map[string]any{{"form": formPlain, "isa": cgen.Native}}},
 		{"dot", "dot products with keys as they are, for few rows", true, []map[string]any{tiled, dot}},
 		{"panels", "panels of transposed keys, for many rows", true, []map[string]any{tiled, panel}},
 		{"stored", "as dot, with all scores of a row stored", false, []map[string]any{tiled, dot, {"form": formNaive}}},
+	}
+	if a.hasMatrix() {
+		values := map[string]any{"form": formTiles, "key_tile": a.keyTiles()[min(5, len(a.keyTiles())-1)]}
+		if tiles := a.queryTiles(); len(tiles) > 1 {
+			values["query_tile"] = tiles[len(tiles)-1]
+		}
+		list = slices.Insert(list, 1, preset{"tiles", "matrix tiles of bfloat16", true, []map[string]any{values}})
 	}
 	var out []kernels.Preset
 	for _, l := range list {

@@ -9,3 +9,5 @@ func TestStressRandomPoints(t *testing.T) {
 		checkRandom(t, 100+seed, 30)
 	}
 }
+
+func TestStressRandomTiles(t *testing.T) { randomTiles(t, 7, 60) }
