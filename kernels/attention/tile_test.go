@@ -1,7 +1,6 @@
 package attention
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -80,17 +79,6 @@ func TestTiles(t *testing.T) {
 		if i < 4 || nativetest.Stress {
 			checkTiles(t, shape, rng)
 		}
-	}
-}
-
-// randomTiles checks random points for matrix tiles at random shapes.
-func randomTiles(t *testing.T, seed uint64, count int) {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	for i := range count {
-		kvHeads, group := 1+rng.IntN(2), []int{1, 2, 3, 4, 7}[rng.IntN(5)]
-		queries := []int{1 + rng.IntN(5), 1 + rng.IntN(100)}[i%2]
-		checkTiles(t, fmt.Sprintf("queries=%d,context=%d,heads=%d,kv_heads=%d,head=%d,causal=%s,threads=%d", queries, queries+rng.IntN(150), kvHeads*group, kvHeads,
-			[]int{16, 64, 80, 96, 112, 128, 256}[rng.IntN(7)], []string{"yes", "no"}[rng.IntN(2)], 1+i%3), rng)
 	}
 }
 
