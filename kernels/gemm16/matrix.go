@@ -34,7 +34,7 @@ func (g *generator) matrixTile() {
 	} else {
 		zero()
 	}
-	loadA, loadB := g.loads()
+	loadA, loadB := cgen.TileLoads(g.Passing, g.p.Str("order") == orderRows)
 	a, b := mr*g.NR, mr*g.NR+mr
 	g.along(tileRows, func(row string) {
 		g.prefetch(row, tileRows)
@@ -53,18 +53,6 @@ func (g *generator) matrixTile() {
 	})
 	results(func(acc int, at string) { g.Line("tile_store(%d, c + %s, 4 * line);", acc, at) })
 	g.end()
-}
-
-// loads returns by which functions tiles of A and of B are loaded: those that the inner loop changes may pass by the nearest cache.
-func (g *generator) loads() (a, b string) {
-	const load, passing = "tile_load", "tile_load_passing"
-	switch {
-	case !g.Passing:
-		return load, load
-	case g.p.Str("order") == orderRows:
-		return load, passing
-	}
-	return passing, load
 }
 
 // matrixAt returns where the matrix tile of A is that has the rows r of the tile, and how far its rows are apart.
@@ -103,14 +91,7 @@ func (g *generator) beside() {
 // configure writes the configuration of the matrix tiles.
 func (g *generator) configure() {
 	mr := g.MR / tileRows
-	g.Line("struct tile_configuration callers, sizes = { .palette = 1 };")
-	g.Line("tile_save(&callers);")
-	g.Open("for (int t = 0; t < %d; t++)", mr*g.NR+mr+g.NR)
-	g.Line("sizes.columns[t] = %d;", tileBytes)
-	g.Comment("Those of C and A have no more rows than A.")
-	g.Line("sizes.rows[t] = t < %d && j->m < %d ? (uint8_t)j->m : %d;", mr*g.NR+mr, tileRows, tileRows)
-	g.Close()
-	g.Line("tile_configure(&sizes);")
+	g.ConfigureTiles(mr*g.NR+mr+g.NR, mr*g.NR+mr)
 }
 
 // further returns the further arguments of a tile.

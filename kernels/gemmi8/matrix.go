@@ -38,7 +38,7 @@ func (g *generator) matrixTile() {
 	if g.Apart {
 		row = "LANES"
 	}
-	loadA, loadW := g.loads()
+	loadA, loadW := cgen.TileLoads(g.Passing, g.p.Str("order") == orderRows)
 	g.along("to", fmt.Sprintf(" * %d", tileRows), fmt.Sprintf("g += %d", tileRows), func(group string) {
 		g.prefetchGroups(group, tileRows)
 		for r := range mr {
@@ -97,18 +97,6 @@ func (g *generator) open() (to string) {
 		to = "whole"
 	}
 	return to
-}
-
-// loads returns by which functions tiles of A and of W are loaded: those that the inner loop changes may pass by the nearest cache.
-func (g *generator) loads() (a, w string) {
-	const load, passing = "tile_load", "tile_load_passing"
-	switch {
-	case !g.Passing:
-		return load, load
-	case g.p.Str("order") == orderRows:
-		return load, passing
-	}
-	return passing, load
 }
 
 // matrixAt returns where the matrix tile of A is that has the rows r of the tile, and how far its rows are apart.
@@ -185,12 +173,5 @@ func (g *generator) quantiseComing() {
 // configure writes the configuration of the matrix tiles.
 func (g *generator) configure() {
 	mr := g.MR / tileRows
-	g.Line("struct tile_configuration callers, sizes = { .palette = 1 };")
-	g.Line("tile_save(&callers);")
-	g.Open("for (int t = 0; t < %d; t++)", mr*g.NR+mr+g.NR)
-	g.Line("sizes.columns[t] = 4 * LANES;")
-	g.Comment("Those of sums and of A have no more rows than A.")
-	g.Line("sizes.rows[t] = t < %d && j->m < %d ? (uint8_t)j->m : %d;", mr*g.NR+mr, tileRows, tileRows)
-	g.Close()
-	g.Line("tile_configure(&sizes);")
+	g.ConfigureTiles(mr*g.NR+mr+g.NR, mr*g.NR+mr)
 }

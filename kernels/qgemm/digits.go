@@ -47,17 +47,6 @@ func (g *generator) tileOfDigit(digit int) int {
 	return (digits*g.NR+1)*g.tileCount() + digit
 }
 
-// configureDigits writes the configuration of the matrix tiles.
-func (g *generator) configureDigits() {
-	g.Line("struct tile_configuration callers, sizes = { .palette = 1 };")
-	g.Line("tile_save(&callers);")
-	g.Open("for (int t = 0; t < %d; t++)", g.tileOfDigit(digits))
-	g.Line("sizes.columns[t] = %d;", tileBytes)
-	g.Line("sizes.rows[t] = t < %d && j->m < %d ? (uint8_t)j->m : %d;", g.tileOfDigit(0), tileRows, tileRows)
-	g.Close()
-	g.Line("tile_configure(&sizes);")
-}
-
 // unpackDigits writes the function that makes digits and floats of scales of NR panels.
 func (g *generator) unpackDigits() {
 	g.Comment("unpack makes the digits of the panels, and floats of their scales, from p on, from one block along k to another. Panels that do not exist are the last one.")
@@ -236,7 +225,7 @@ func (g *generator) addDigits() {
 func (g *generator) multiplyDigits() {
 	g.Comment("multiply does the tiles from t0 to t1 with the groups of NR panels from p0 to p1.")
 	g.Func("static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1)")
-	g.configureDigits()
+	g.ConfigureTiles(g.tileOfDigit(digits), g.tileOfDigit(0))
 	depth, tiles, groups := "j->blocks", "t1 - t0", "p1 - p0"
 	if kc := g.p.Int("kc"); kc > 0 {
 		depth = fmt.Sprint(kc / g.Weights)

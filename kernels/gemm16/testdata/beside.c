@@ -487,7 +487,7 @@ static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, in
 	tile_save(&callers);
 	for (int t = 0; t < 8; t++) {
 		sizes.columns[t] = 64;
-		// Those of C and A have no more rows than A.
+		// Those of sums and of A have no more rows than A.
 		sizes.rows[t] = t < 6 && j->m < 16 ? (uint8_t)j->m : 16;
 	}
 	tile_configure(&sizes);

@@ -519,7 +519,7 @@ static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, in
 	struct tile_configuration callers, sizes = { .palette = 1 };
 	tile_save(&callers);
 	for (int t = 0; t < 8; t++) {
-		sizes.columns[t] = 4 * LANES;
+		sizes.columns[t] = 64;
 		// Those of sums and of A have no more rows than A.
 		sizes.rows[t] = t < 6 && j->m < 16 ? (uint8_t)j->m : 16;
 	}

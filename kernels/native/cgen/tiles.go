@@ -33,3 +33,29 @@ var passingText string
 // PassingTiles is further C text for matrix tiles, tile_load_passing(t, from, stride): like tile_load, for operands that pass by the nearest
 // cache, so that they do not drive out what is used again. It stands after that of Tiles.
 func PassingTiles() string { return passingText }
+
+// ConfigureTiles writes the configuration of so many matrix tiles, of whole rows. The first ofRows of them have rows of A, and no more than A has. It
+// keeps the caller's configuration for tile_restore.
+func (w *Writer) ConfigureTiles(tiles, ofRows int) {
+	w.Line("struct tile_configuration callers, sizes = { .palette = 1 };")
+	w.Line("tile_save(&callers);")
+	w.Open("for (int t = 0; t < %d; t++)", tiles)
+	w.Line("sizes.columns[t] = 64;")
+	w.Comment("Those of sums and of A have no more rows than A.")
+	w.Line("sizes.rows[t] = t < %d && j->m < 16 ? (uint8_t)j->m : 16;", ofRows)
+	w.Close()
+	w.Line("tile_configure(&sizes);")
+}
+
+// TileLoads returns by which functions matrix tiles of A and of B are loaded. With passing, the operand that the inner loop changes passes by the
+// nearest cache: that is B where the outer loop is over rows.
+func TileLoads(passing, overRows bool) (a, b string) {
+	const load, pass = "tile_load", "tile_load_passing"
+	switch {
+	case !passing:
+		return load, load
+	case overRows:
+		return load, pass
+	}
+	return pass, load
+}
