@@ -631,7 +631,7 @@ func TestSaves(t *testing.T) {
 			}
 		}
 	}
-	half, all := len(in)/2, len(in)
+	third, half, all := len(in)/3, len(in)/2, len(in)
 	makers := map[string]func() func(){
 		"honest": func() func() { return func() { work(in, 0, all) } },
 		"honest, with outputs that grow": func() func() {
@@ -679,16 +679,17 @@ func TestSaves(t *testing.T) {
 				was = append(was[:0], out...)
 			}
 		},
-		"half of it is kept by the inputs": func() func() {
-			kept := make([]uint64, half)
+		// One that keeps half of it, or more, is refused instead: keptShare.
+		"a third of it is kept by the inputs": func() func() {
+			kept := make([]uint64, third)
 			return func() {
 				if !slices.Equal(in, seen) {
-					work(in, half, all)
-					copy(kept, out[half:])
+					work(in, all-third, all)
+					copy(kept, out[all-third:])
 					seen = append(seen[:0], in...)
 				}
-				work(in, 0, half)
-				copy(out[half:], kept)
+				work(in, 0, all-third)
+				copy(out[all-third:], kept)
 			}
 		},
 	}
