@@ -380,6 +380,9 @@ func (r *rounds) leave(ctx context.Context, i int) error {
 	if e.w == nil || r.Failed(i) {
 		return nil
 	}
+	if len(e.m.turns) > 0 {
+		e.m.said = timing.Median(e.m.turns)
+	}
 	if err := e.m.verifyTimed(ctx, false); err != nil {
 		if i == 0 {
 			return fmt.Errorf("the baseline: %w", err)
@@ -437,6 +440,9 @@ func (r *rounds) turnOf(ctx context.Context, i, n int) (timing.Summary, error) {
 	s, err := r.entrants[i].m.turnOf(ctx, n)
 	if err == nil && r.entrants[i].m.exceeds(r.manner) {
 		err = errManner
+	}
+	if err == nil && s.Fast > 0 {
+		r.entrants[i].m.turns = append(r.entrants[i].m.turns, s.Fast)
 	}
 	if i > 0 || !clocksDisagree(err) {
 		return s, err

@@ -44,7 +44,8 @@
 // A content is one set of values for all inputs. The contents that a candidate is timed on are its pool. A variant is a content whose
 // right result, the reference, is known. Where parts of an input come from several contents, it is mixed. Evidence is a copy of what a
 // timed call was given and what it wrote. It is compared with the reference where the call worked on one variant. Otherwise the candidate
-// is loaded anew, repeats the call, and has to write the same.
+// is loaded anew, repeats the call, and has to write the same. Blind calls have buffers of their own, tune decides afterwards at which of them it
+// looks, and it times them from outside of the process.
 //
 // A candidate reuses results if a call is faster because its inputs are nearly those of an earlier call. It is then timed apart: each call
 // of a stretch has a copy of the buffers of its own, with completely new inputs. A candidate is uneven if a few of its calls take most of the

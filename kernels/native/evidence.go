@@ -20,6 +20,8 @@ type evidence struct {
 	bytes int        // of kept
 	// fast are calls of the fastest samples, the fastest first: if work was skipped, it was skipped there.
 	fast []fastCall
+	// blind are blind calls. Nothing that the candidate can reach says what they were given.
+	blind []keptCall
 }
 
 // fastCall is a call of one of the fastest samples.
@@ -38,11 +40,20 @@ type keptCall struct {
 const (
 	mostKept      = 32
 	mostFast      = 3
+	mostBlind     = 12
 	mostKeptBytes = 256 << 20
 	// More than fewKept calls, and more than one of the fastest, are kept only up to this many bytes.
 	fewKept   = 8
 	manyBytes = 64 << 20
 )
+
+// keepBlind keeps a blind call, as far as there is room.
+func (e *evidence) keepBlind(one worker.Evidence) {
+	e.seen++ // which gives it its number
+	if size := sizeOf(one); size*(len(e.blind)+1) <= manyBytes && len(e.blind) < mostBlind || len(e.blind) == 0 && size <= mostKeptBytes {
+		e.blind = append(e.blind, keptCall{one, e.seen})
+	}
+}
 
 // keepFast keeps a call if it is of one of the fastest samples.
 func (e *evidence) keepFast(one worker.Evidence, seconds float64) {
@@ -66,6 +77,20 @@ func sizeOf(one worker.Evidence) int { return totalBytes(one.Given) + totalBytes
 // cloneTo copies a call. It takes the memory of old, a call that is not needed any more and may be empty.
 func cloneTo(old, one worker.Evidence) worker.Evidence {
 	return worker.Evidence{Variant: -1, Sample: -1, Given: cloneAllTo(old.Given, one.Given), Wrote: cloneAllTo(old.Wrote, one.Wrote)}
+}
+
+// decisive returns the calls that say most about a candidate: the one of its fastest sample, then blind calls, then those of other fast samples.
+func (e *evidence) decisive() (list []keptCall) {
+	for i, f := range e.fast {
+		if i == 1 {
+			list = append(list, e.blind...)
+		}
+		list = append(list, f.keptCall)
+	}
+	if len(e.fast) < 2 {
+		list = append(list, e.blind...)
+	}
+	return list
 }
 
 // keep keeps a call, perhaps in place of another one, such that each call has the same chance to be kept (reservoir sampling).
@@ -94,26 +119,45 @@ func (e *evidence) keep(one worker.Evidence, draw func(n int) int) {
 // weigh verifies the calls on one variant of a list of evidence, and keeps the others. seconds says, by sample, how long a call took.
 func (m *meter) weigh(list []worker.Evidence, seconds []float64) error {
 	for _, one := range list {
-		if m.c == nil {
-			break // a probe of tune's own
-		}
-		if one.Variant < 0 || one.Variant >= len(m.variants.cases) {
-			m.evidence.keep(one, m.draw) // counts it, which gives it its number
-			if one.Sample >= 0 && one.Sample < len(seconds) {
-				m.evidence.keepFast(one, seconds[one.Sample])
-			}
+		if whole, err := m.weighWhole(one); err != nil {
+			return err
+		} else if whole {
 			continue
 		}
-		m.evidence.whole++
-		err := m.c.verify(m.variants.cases[one.Variant], buffersOf(one))
-		if r := kernels.AsRejection(err); r != nil {
-			return kernels.Reject(r.Status, "%s, in a timed call: %s", m.variants.cases[0].Name, r.Reason)
-		}
-		if err != nil {
-			return err
+		m.evidence.keep(one, m.draw) // counts it, which gives it its number
+		if one.Sample >= 0 && one.Sample < len(seconds) {
+			m.evidence.keepFast(one, seconds[one.Sample])
 		}
 	}
 	return nil
+}
+
+// weighBlind does the same with blind calls.
+func (m *meter) weighBlind(list []worker.Evidence) error {
+	for _, one := range list {
+		if whole, err := m.weighWhole(one); err != nil {
+			return err
+		} else if !whole {
+			m.evidence.keepBlind(one)
+		}
+	}
+	return nil
+}
+
+// weighWhole verifies a call on one variant, and reports whether it is one. All calls of tune's own probes are.
+func (m *meter) weighWhole(one worker.Evidence) (bool, error) {
+	if m.c == nil {
+		return true, nil
+	}
+	if one.Variant < 0 || one.Variant >= len(m.variants.cases) {
+		return false, nil
+	}
+	m.evidence.whole++
+	err := m.c.verify(m.variants.cases[one.Variant], buffersOf(one))
+	if r := kernels.AsRejection(err); r != nil {
+		return true, kernels.Reject(r.Status, "%s, in a timed call: %s", m.variants.cases[0].Name, r.Reason)
+	}
+	return true, err
 }
 
 // buffersOf returns all buffers as they were after a call.
@@ -142,16 +186,17 @@ func (m *meter) leastRepeats() int {
 	return leastAfresh
 }
 
-// verifyTimed verifies what a candidate wrote in timed calls, in six steps:
+// verifyTimed verifies what a candidate wrote in timed calls, in seven steps:
 //
 //  1. Where the buffers are large, it makes and verifies further calls (verifyKnown).
 //  2. Where no timed call has been verified, it makes and verifies one more (verifyOne): a candidate may be right in its first calls and
 //     wrong in the thousandth.
-//  3. It makes and verifies a call on inputs from a part of their range (verifyNarrowed).
-//  4. It makes a call on inputs with another distribution, loads the candidate anew, in a process of its own, and verifies that the call
+//  3. Where the candidate is not clearly behind, it makes blind calls, and compares their time with that of the timed ones (verifyBlind).
+//  4. It makes and verifies a call on inputs from a part of their range (verifyNarrowed).
+//  5. It makes a call on inputs with another distribution, loads the candidate anew, in a process of its own, and verifies that the call
 //     writes the same again (verifyReshaped).
-//  5. It compares calls of the fastest samples with the reference, where that can be called on their inputs (judge).
-//  6. It loads the candidate anew, so that nothing is left of earlier calls, repeats kept calls, and verifies that they write the same again. If the
+//  6. It compares blind calls and calls of the fastest samples with the reference, where that can be called on their inputs (judge).
+//  7. It loads the candidate anew, so that nothing is left of earlier calls, repeats kept calls, and verifies that they write the same again. If the
 //     reference could not be asked, and the candidate is a user's, that is in a process of its own.
 //
 // behind says that the candidate has lost already: then calls of a second and more are not worth the time.
@@ -166,6 +211,9 @@ func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 	if err := m.verifyOne(ctx); err != nil {
 		return err
 	}
+	if err := m.verifyBlind(ctx, m.said); err != nil {
+		return err
+	}
 	if err := m.verifyNarrowed(ctx); err != nil {
 		return err
 	}
@@ -177,10 +225,7 @@ func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 		return err
 	}
 	m.shuffle(m.evidence.kept)
-	var kept []keptCall
-	for _, f := range m.evidence.fast {
-		kept = append(kept, f.keptCall)
-	}
+	kept := m.evidence.decisive()
 	for _, k := range m.evidence.kept {
 		if !slices.ContainsFunc(kept, func(f keptCall) bool { return f.number == k.number }) {
 			kept = append(kept, k)

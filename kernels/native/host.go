@@ -76,6 +76,7 @@ type runner interface {
 	CallWithin(ctx context.Context, dims []int64, cpu time.Duration) error
 	Outputs() [][]byte
 	Time(context.Context, worker.TimeRequest) (worker.Timing, error)
+	Blind(context.Context, worker.BlindRequest) (worker.Blind, error)
 	Close() error
 }
 

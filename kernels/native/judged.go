@@ -15,7 +15,7 @@ const (
 	judgeLeads = 3 * time.Second
 )
 
-// judge compares calls of the fastest samples with the reference. Most timed calls are on contents that were put together for them. Repeated
+// judge compares calls of the fastest samples, and blind ones, with the reference. Most timed calls are on contents that were put together for them. Repeated
 // afresh they show whether a candidate keeps something, but not whether it is right: one that recognises the few contents with a
 // reference could write the same nonsense for all others each time. It reports whether the reference has judged. Where the case is loose, the reference
 // is asked about the baseline first, and if that is unlike it, never again.
@@ -26,12 +26,12 @@ func (m *meter) judge(ctx context.Context) (judged bool, err error) {
 		return false, nil
 	}
 	m.c.timing += time.Since(m.began)
-	for _, fast := range m.evidence.fast {
+	for _, of := range m.evidence.decisive() {
 		if !m.mayJudge() {
 			break
 		}
 		began := time.Now()
-		one, err := with(ctx, fast.Given)
+		one, err := with(ctx, of.Given)
 		m.c.judging += time.Since(began)
 		m.variants.judging = time.Since(began)
 		m.c.judged = true
@@ -41,7 +41,7 @@ func (m *meter) judge(ctx context.Context) (judged bool, err error) {
 		if err != nil {
 			break // the reference does not take such inputs, which proves nothing
 		}
-		_, err = one.Verify(buffersOf(fast.Evidence))
+		_, err = one.Verify(buffersOf(of.Evidence))
 		r := kernels.AsRejection(err)
 		if r != nil && loose && m.isBaseline {
 			m.variants.cases[0].With = nil

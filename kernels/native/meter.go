@@ -25,6 +25,7 @@ type meter struct {
 	bytes    int // of the buffers
 	buffers  int // how many
 	inputs   int // of the buffers that are read
+	outputs  int // of the buffers that are written
 	inPlace  bool
 	large    bool          // whether a call is so large that fewer than leastAfresh of them can be kept as evidence; see verifyKnown
 	cold     bool          // whether the operands of a call are to be out of the caches
@@ -54,6 +55,8 @@ type meter struct {
 	whole       []float64 // by request: the time of a call on wholly new inputs, in seconds
 	began       time.Time // when the candidate came to be timed
 	leads       bool      // whether it is the best so far
+	said        float64   // the seconds a call that decide about it; 0 where none do
+	turns       []float64 // of a comparison in this process, seconds a call
 	renewed     bool      // whether the process is another one than that in which it was timed
 	evidence    evidence
 }
@@ -111,6 +114,9 @@ func (c *candidate) newMeter(ctx context.Context, w runner, how metering) (*mete
 		kept += b.Bytes()
 		if b.Mode != Out {
 			m.inputs += b.Bytes()
+		}
+		if b.Mode != In {
+			m.outputs += b.Bytes()
 		}
 		if b.Mode == InOut {
 			m.inPlace = true

@@ -28,6 +28,8 @@ type fake struct {
 	broken   func() error                             // what Call fails with; nil never fails
 	loads    int                                      // of the candidate
 	idle     float64                                  // seconds of a first call on new inputs of a function that does nothing
+	beside   float64                                  // seconds of blind calls of a function that does nothing
+	blind    func(worker.BlindRequest) worker.Blind   // the result of blind calls; nil for right ones that take as long
 	requests []worker.TimeRequest
 	within   []time.Duration // of the calls of CallWithin
 	samples  int
@@ -97,6 +99,19 @@ func (f *fake) Time(ctx context.Context, t worker.TimeRequest) (worker.Timing, e
 		f.timing(t, &timed)
 	}
 	return timed, ctx.Err()
+}
+
+func (f *fake) Blind(ctx context.Context, t worker.BlindRequest) (worker.Blind, error) {
+	if err := t.Validate(); err != nil {
+		return worker.Blind{}, err
+	}
+	if t.Idle {
+		return worker.Blind{Seconds: f.beside}, ctx.Err()
+	}
+	if f.blind != nil {
+		return f.blind(t), ctx.Err()
+	}
+	return worker.Blind{Seconds: f.seconds * float64(t.Calls)}, ctx.Err()
 }
 
 func newFakeMeter(f *fake, floor float64) *meter {

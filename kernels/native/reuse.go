@@ -120,6 +120,7 @@ type reaction struct {
 	first, other float64 // seconds of the first call on new inputs, and of one on nearly the same inputs as the call before; 0 where unknown
 	whole        float64 // the time of a call on wholly new inputs over that of another; 0 where unknown
 	least        float64 // the same in the request in which it was least
+	blind        float64 // the least time of a blind call over that of a timed one; 0 where unknown
 }
 
 // reactions holds the baseline's reaction as far as it was seen. All meters of a comparison share one, also where their candidates are
@@ -145,6 +146,15 @@ func (r *reactions) noteWhole(all, last float64) {
 	r.seen.whole = all
 	if r.seen.least == 0 || last < r.seen.least {
 		r.seen.least = last
+	}
+}
+
+// noteBlind notes what a blind call of the baseline takes, over a timed one. The least counts, so that noise excuses nobody.
+func (r *reactions) noteBlind(times float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen.blind == 0 || times < r.seen.blind {
+		r.seen.blind = times
 	}
 }
 

@@ -200,6 +200,7 @@ type prepared struct {
 	run     *harnessRun
 	out     []stretch
 	sampled bool
+	blind   int // the calls, where they are blind; 0 otherwise
 }
 
 // prepare plans the timed calls of a request and writes the plan for the harness.
@@ -229,15 +230,7 @@ func (w *child) prepare(t *timeRequest) error {
 	if err != nil {
 		return err
 	}
-	copy(w.caller.dims(), t.Dims)
-	run.call, run.dims = w.caller.kernel, unsafe.Pointer(&w.caller.dims()[0])
-	if t.Idle {
-		run.call = w.nothing
-	}
-	run.clock = clockThread
-	if t.Wall {
-		run.clock = clockMonotonic
-	}
+	w.aim(run, t.Dims, t.Idle, t.Wall)
 	if len(p.of) > 1 && p.of[0].sample < 0 {
 		run.warm = 1
 	}
@@ -245,6 +238,19 @@ func (w *child) prepare(t *timeRequest) error {
 	w.limitTiming(t)
 	w.prepared = &prepared{plan: p.plan, run: run, out: out}
 	return nil
+}
+
+// aim says what the timing loop calls, and what it reads as the clock.
+func (w *child) aim(run *harnessRun, dims []int64, idle, wall bool) {
+	copy(w.caller.dims(), dims)
+	run.call, run.dims = w.caller.kernel, unsafe.Pointer(&w.caller.dims()[0])
+	if idle {
+		run.call = w.nothing
+	}
+	run.clock = clockThread
+	if wall {
+		run.clock = clockMonotonic
+	}
 }
 
 // limitTiming sets the limit of the process for the requested work. It is a backstop; tune's own limit is the one that matters.

@@ -59,6 +59,7 @@ type child struct {
 
 	harness  uintptr // the timing loop; 0 without one
 	nothing  uintptr // a kernel that does nothing, of the same object
+	flush    uintptr // removes memory from the caches, of the same object
 	contents int     // the number of variants in the pool
 	whole    int     // how many of them, the first, are for whole stretches
 	offsets  []int   // of the buffers in a variant; -1 for one that is only written
@@ -188,7 +189,7 @@ func (w *child) loadHarness() error {
 	if err != nil {
 		return fmt.Errorf("loading the timing loop: %w", err)
 	}
-	for name, to := range map[string]*uintptr{"tune_harness": &w.harness, "tune_nothing": &w.nothing} {
+	for name, to := range map[string]*uintptr{"tune_harness": &w.harness, "tune_nothing": &w.nothing, "tune_flush": &w.flush} {
 		if *to, err = purego.Dlsym(handle, name); err != nil {
 			return fmt.Errorf("loading the timing loop: %w", err)
 		}
@@ -333,8 +334,17 @@ func (w *child) handle(q request, fd int) reply {
 		if err := w.prepare(q.Prepare); err != nil {
 			return fail(err)
 		}
-		begin := uint64(uintptr(w.arena.base))
-		return reply{Arena: [2]uint64{begin, begin + uint64(w.arena.size)}}
+		return w.arenaReply()
+	case q.Blind != nil:
+		if err := w.prepareBlind(q.Blind); err != nil {
+			return fail(err)
+		}
+		return w.arenaReply()
+	case q.Keep != nil:
+		if err := w.keepBlind(*q.Keep); err != nil {
+			return fail(err)
+		}
+		return reply{}
 	case q.Sample:
 		if err := w.sample(); err != nil {
 			return fail(err)
@@ -342,13 +352,19 @@ func (w *child) handle(q request, fd int) reply {
 		return reply{}
 	case q.Result:
 		p := w.prepared
-		if p == nil || !p.sampled {
+		if p == nil || !p.sampled || p.blind > 0 {
 			return fail(errors.New("no timing has run"))
 		}
 		w.prepared = nil
 		return p.plan.result(p.run, p.out)
 	}
 	return fail(errors.New("an empty request"))
+}
+
+// arenaReply says where the copies are.
+func (w *child) arenaReply() reply {
+	begin := uint64(uintptr(w.arena.base))
+	return reply{Arena: [2]uint64{begin, begin + uint64(w.arena.size)}}
 }
 
 // mapPool maps the contents behind fd, read only, replacing those that were mapped.

@@ -168,6 +168,32 @@ type Evidence struct {
 	Wrote   [][]byte // by buffer; nil for In
 }
 
+// BlindRequest asks for blind calls: calls of which the candidate cannot know which are looked at, timed from outside of its process.
+type BlindRequest struct {
+	Dims    []int64
+	Calls   int   // at least 1; each works on a copy of the buffers
+	Look    int   // at how many of them tune looks, as far as there is room
+	Clock   Clock // must be set
+	Threads int   // that a call claims to use; 0 means 1
+	Cold    bool  // keeps the buffers out of the caches; otherwise they are read before each call
+	Away    bool  // keeps the outputs out of the caches: stores past the caches take longer where they hold the line
+	// Idle calls a function that does nothing in place of the candidate, so that the time is that of everything beside the calls.
+	Idle  bool
+	Limit time.Duration // of the CPU time, for each thread; must be set
+}
+
+// Blind is the result of blind calls.
+type Blind struct {
+	// Seconds is how long all calls took together: CPU time of all threads of the candidate, or elapsed time. It includes what is done beside them.
+	Seconds  float64
+	Evidence []Evidence // of the calls that were looked at
+}
+
+// Validate says what is wrong with a request.
+func (r BlindRequest) Validate() error {
+	return TimeRequest{Dims: r.Dims, Calls: r.Calls, Samples: 1, Clock: r.Clock, Threads: r.Threads, Limit: r.Limit}.Validate()
+}
+
 // maxSamples is the largest number of samples in one request.
 const maxSamples = 4096
 

@@ -61,14 +61,16 @@ type news struct {
 // request is a message to a worker. Exactly one of its parts is set.
 type request struct {
 	Seq     uint64
-	Map     *mapRequest  `json:",omitempty"` // with the memory's descriptor
-	Pool    *poolRequest `json:",omitempty"` // with the descriptor of the pool
-	Load    *loadRequest `json:",omitempty"`
-	Unload  bool         `json:",omitempty"`
-	Call    *callRequest `json:",omitempty"`
-	Prepare *timeRequest `json:",omitempty"`
-	Sample  bool         `json:",omitempty"` // runs what was prepared
-	Result  bool         `json:",omitempty"` // asks what Sample measured
+	Map     *mapRequest   `json:",omitempty"` // with the memory's descriptor
+	Pool    *poolRequest  `json:",omitempty"` // with the descriptor of the pool
+	Load    *loadRequest  `json:",omitempty"`
+	Unload  bool          `json:",omitempty"`
+	Call    *callRequest  `json:",omitempty"`
+	Prepare *timeRequest  `json:",omitempty"`
+	Sample  bool          `json:",omitempty"` // runs what was prepared
+	Result  bool          `json:",omitempty"` // asks what Sample measured
+	Blind   *blindRequest `json:",omitempty"`
+	Keep    *[]int        `json:",omitempty"` // asks for the results of these blind calls
 }
 
 type mapRequest struct {

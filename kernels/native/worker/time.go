@@ -31,27 +31,14 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	if err := t.Validate(); err != nil {
 		return Timing{}, err
 	}
-	if !w.loaded {
-		return Timing{}, errNothingLoaded
-	}
 	defer w.halt()
-	if err := w.share(ctx); err != nil {
+	if err := w.ready(ctx, t.Threads); err != nil {
 		return Timing{}, err
-	}
-	if w.options.Harness == "" {
-		return Timing{}, errors.New("the worker cannot time: Options.Harness is not set")
-	}
-	if work := w.running.rested(); t.Threads <= 1 && work > restLimit {
-		w.stop()
-		return Timing{}, kernels.Reject(space.Invalid, "works between its calls, when other candidates are measured (%.3g s of CPU time): start no thread that goes on after a call", work.Seconds())
 	}
 	// On a shared machine, what takes little CPU time may take long.
 	wall, cpu := 2*t.Limit+patience, t.Limit*time.Duration(max(t.Threads, 1))
 	if t.Limit == 0 {
 		wall, cpu = w.limits.Wall*time.Duration(t.Samples+1), w.limits.CPU*time.Duration(t.Samples+1)
-	}
-	if err := w.varied(ctx); err != nil {
-		return Timing{}, err
 	}
 	seed := t.Seed
 	var doubt error
@@ -110,6 +97,24 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 		}
 	}
 	return Timing{}, doubt
+}
+
+// ready prepares the process for timed calls of a number of threads.
+func (w *Worker) ready(ctx context.Context, threads int) error {
+	if !w.loaded {
+		return errNothingLoaded
+	}
+	if err := w.share(ctx); err != nil {
+		return err
+	}
+	if w.options.Harness == "" {
+		return errors.New("the worker cannot time: Options.Harness is not set")
+	}
+	if work := w.running.rested(); threads <= 1 && work > restLimit {
+		w.stop()
+		return kernels.Reject(space.Invalid, "works between its calls, when other candidates are measured (%.3g s of CPU time): start no thread that goes on after a call", work.Seconds())
+	}
+	return w.varied(ctx)
 }
 
 // complete says what an answer lacks, nil for nothing.

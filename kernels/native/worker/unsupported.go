@@ -53,6 +53,9 @@ func (*Worker) Took() time.Duration { return 0 }
 // Time returns an error.
 func (*Worker) Time(context.Context, TimeRequest) (Timing, error) { return Timing{}, errUnsupported }
 
+// Blind returns an error.
+func (*Worker) Blind(context.Context, BlindRequest) (Blind, error) { return Blind{}, errUnsupported }
+
 // Vary returns an error.
 func (*Worker) Vary(*Pool) error { return errUnsupported }
 

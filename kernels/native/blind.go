@@ -1,0 +1,168 @@
+package native
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"tune/internal/cpu"
+	"tune/kernels"
+	"tune/kernels/native/timing"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+// The times of timed calls come from the candidate's process, and so does the evidence of what they did. On purpose a candidate can change the
+// former, and find out of which calls there will be evidence. So a candidate that is not clearly behind makes blind calls as well (see worker.Blind), and
+// they must not take much longer than the timed ones were said to take.
+const (
+	// A request has calls for blindSeconds, and blindMost at most. Where their buffers do not fit into half of the second-level cache, it has fewer, for
+	// blindLeast.
+	blindSeconds = 1e-3
+	blindLeast   = 25e-6
+	blindMost    = 256
+	// With several threads it has calls for blindThreads seconds: some threads may still work when their results are asked for.
+	blindThreads = 5e-3
+	// blindRepeats is how many requests make a try, as long as their calls take no longer than blindLong seconds. As many show what everything beside
+	// the calls takes.
+	blindRepeats = 6
+	blindLong    = 0.1
+	// A blind call may take blindTimes times as long as a timed one, or as many times as long as the baseline's does if that is more. A request may take
+	// blindSlack seconds more. Its outputs go from the nearest cache to the next one, because each call has its own: blindRate, in bytes per second.
+	blindTimes = 1.1
+	blindSlack = 4e-6
+	blindRate  = 32e9
+	// On a busy machine, calls take longer now and then. So a candidate is refused only after blindTries tries, with longer and longer breaks.
+	blindTries = 6
+	// blindAgree is how many tries it takes to say that the machine is slower than it was.
+	blindAgree = 3
+	blindBreak = 20 * time.Millisecond
+	// blindLook is at how many calls of a request tune looks.
+	blindLook = 3
+)
+
+// verifyBlind makes blind calls, and compares what they take with the seconds that a timed call was said to take.
+func (m *meter) verifyBlind(ctx context.Context, said float64) error {
+	if m.c == nil || !(said > 0) {
+		return nil
+	}
+	calls := m.blindCalls(said)
+	limit := m.blindLimit()
+	var times, ratios []float64
+	for try := range blindTries {
+		now := said
+		if try > 0 {
+			// The machine may be slower than it was.
+			time.Sleep(time.Duration(try) * blindBreak)
+			turn, err := m.takeTurns(ctx, 1)
+			if err != nil {
+				return err
+			}
+			now = turn[0]
+		}
+		took, err := m.blindly(ctx, calls, said, try > 0)
+		if err != nil {
+			return err
+		}
+		took = max(took-blindSlack/float64(calls)-float64(m.outputs)/blindRate, 0)
+		if took <= limit*said {
+			m.noteBlind(took / said)
+			return nil
+		}
+		times = append(times, took)
+		if now > 0 {
+			ratios = append(ratios, took/now)
+		}
+		if len(ratios) >= blindAgree && timing.Median(ratios) <= limit {
+			break
+		}
+		if m.slow() && try > 0 {
+			break
+		}
+	}
+	if m.noteBlind(timing.Median(ratios)); m.isBaseline || timing.Median(ratios) <= limit {
+		return nil
+	}
+	words := func(seconds float64) string { return space.Unit("ns").Words(seconds * nanoseconds) }
+	return kernels.Reject(space.Invalid, "implausible: a call takes %s by a clock that is out of its reach, and its timed calls were said to take %s: it changes the times, or does less where it is not looked at",
+		words(slices.Min(times)), words(said))
+}
+
+// blindCalls returns how many blind calls a request has.
+func (m *meter) blindCalls(said float64) int {
+	if m.uses > 1 {
+		return max(1, int(min(math.Ceil(blindThreads/said), blindMost)))
+	}
+	fit := float64(cpu.L2() / 2 / max(copyBytes(m.bytes, m.buffers), 1))
+	n := min(math.Ceil(blindSeconds/said), max(fit, math.Ceil(blindLeast/said)), blindMost)
+	return max(1, int(n))
+}
+
+// blindBeside returns how many seconds what is beside blind calls takes at most: to begin and end, to begin each call, and to read its buffers. A candidate
+// may have left something behind that makes it longer, when no call is made, for all that to be subtracted.
+func (m *meter) blindBeside(calls int) float64 {
+	const begin, each, near, far = 40e-6, 0.2e-6, 16e9, 4e9
+	rate := near
+	if calls*m.bytes > cpu.L2()/2 {
+		rate = far
+	}
+	return begin + float64(calls)*(each+float64(m.bytes)/rate)
+}
+
+// blindly makes blind calls, and returns the seconds that one takes. In timed calls, outputs are in the caches, unless the candidate stores past them.
+// So away asks for calls on outputs that are not in the caches too. The least counts.
+func (m *meter) blindly(ctx context.Context, calls int, said float64, away bool) (float64, error) {
+	request := worker.BlindRequest{Dims: m.dims, Calls: calls, Look: blindLook, Clock: m.clock(), Threads: m.uses, Cold: m.cold}
+	const slowMemory = 1e9
+	request.Limit = 20*timing.Seconds(float64(calls)*(said+float64(m.bytes)/slowMemory)) + m.wall
+	repeats := blindRepeats
+	if said*float64(calls) > blindLong {
+		repeats = 1
+	}
+	took, err := m.blindLeast(ctx, request, repeats)
+	if err != nil || !away || m.cold {
+		return took, err
+	}
+	request.Away = true
+	past, err := m.blindLeast(ctx, request, repeats)
+	return min(took, past), err
+}
+
+// blindLeast repeats a request, and returns the seconds that a call takes: the least of a request, less the least of what is beside its calls.
+func (m *meter) blindLeast(ctx context.Context, request worker.BlindRequest, repeats int) (float64, error) {
+	beside, took := math.Inf(1), math.Inf(1)
+	for range repeats {
+		request.Idle = true
+		b, err := m.w.Blind(ctx, request)
+		if err != nil {
+			return 0, err
+		}
+		beside = min(beside, b.Seconds)
+		request.Idle = false
+		if b, err = m.w.Blind(ctx, request); err != nil {
+			return 0, err
+		}
+		took = min(took, b.Seconds)
+		m.warm = true
+		if err := m.weighBlind(b.Evidence); err != nil {
+			return 0, err
+		}
+	}
+	return max(took-min(beside, m.blindBeside(request.Calls)), 0) / float64(request.Calls), nil
+}
+
+// blindLimit returns how many times as long as a timed call a blind one may take.
+func (m *meter) blindLimit() float64 {
+	if of, known := m.reaction(); known && of.blind > 0 {
+		return blindTimes * max(of.blind, 1)
+	}
+	return blindTimes
+}
+
+// noteBlind notes how many times as long as a timed call a blind one of the baseline takes.
+func (m *meter) noteBlind(times float64) {
+	if m.isBaseline {
+		m.against.noteBlind(times)
+	}
+}
