@@ -22,11 +22,13 @@ const (
 	blindSeconds = 1e-3
 	blindLeast   = 25e-6
 	blindMost    = 256
+	blindBytes   = 64 << 20 // of the buffers of more than one call
 	// With several threads it has calls for blindThreads seconds: some threads may still work when their results are asked for.
 	blindThreads = 5e-3
-	// blindRepeats is how many requests make a try, as long as their calls take no longer than blindLong seconds. As many show what everything beside
-	// the calls takes.
+	// blindRepeats is how many requests make a try. Where the buffers of a request have more than blindLarge bytes it is two, and where its calls take longer
+	// than blindLong seconds one. As many requests show what everything beside the calls takes.
 	blindRepeats = 6
+	blindLarge   = 16 << 20 // bytes
 	blindLong    = 0.1
 	// A blind call may take blindTimes times as long as a timed one, or as many times as long as the baseline's does if that is more. A request may take
 	// blindSlack seconds more. Its outputs go from the nearest cache to the next one, because each call has its own: blindRate, in bytes per second.
@@ -91,12 +93,13 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 
 // blindCalls returns how many blind calls a request has.
 func (m *meter) blindCalls(said float64) int {
-	if m.uses > 1 {
-		return max(1, int(min(math.Ceil(blindThreads/said), blindMost)))
+	each := max(copyBytes(m.bytes, m.buffers), 1)
+	n := math.Ceil(blindThreads / said)
+	if m.uses == 1 {
+		fit := float64(cpu.L2() / 2 / each)
+		n = min(math.Ceil(blindSeconds/said), max(fit, math.Ceil(blindLeast/said)))
 	}
-	fit := float64(cpu.L2() / 2 / max(copyBytes(m.bytes, m.buffers), 1))
-	n := min(math.Ceil(blindSeconds/said), max(fit, math.Ceil(blindLeast/said)), blindMost)
-	return max(1, int(n))
+	return max(1, int(min(n, blindMost, float64(blindBytes/each))))
 }
 
 // blindBeside returns how many seconds what is beside blind calls takes at most: to begin and end, to begin each call, and to read its buffers. A candidate
@@ -117,8 +120,11 @@ func (m *meter) blindly(ctx context.Context, calls int, said float64, away bool)
 	const slowMemory = 1e9
 	request.Limit = 20*timing.Seconds(float64(calls)*(said+float64(m.bytes)/slowMemory)) + m.wall
 	repeats := blindRepeats
-	if said*float64(calls) > blindLong {
+	switch {
+	case said*float64(calls) > blindLong:
 		repeats = 1
+	case calls*m.bytes > blindLarge:
+		repeats = 2 // writing the contents takes longer than the calls
 	}
 	took, err := m.blindLeast(ctx, request, repeats)
 	if err != nil || !away || m.cold {

@@ -94,12 +94,13 @@ func TestBlindCalls(t *testing.T) {
 		bytes, uses int
 		least, most int
 	}{
-		{50e-9, 1 << 10, 1, 16, blindMost},      // as many as half of the cache holds
-		{10e-6, 1 << 10, 1, 16, 100},            // a millisecond
-		{5e-6, 1 << 26, 1, 5, 5},                // they are never in the cache
-		{1, 1 << 10, 1, 1, 1},                   // one is long enough
-		{100e-6, 1 << 10, 2, 50, 50},            // threads
-		{50e-9, 1 << 20, 2, blindMost, 1 << 20}, // many
+		{50e-9, 1 << 10, 1, 16, blindMost},        // as many as half of the cache holds
+		{10e-6, 1 << 10, 1, 16, 100},              // a millisecond
+		{5e-6, 1 << 26, 1, 5, 5},                  // they are never in the cache
+		{1, 1 << 10, 1, 1, 1},                     // one is long enough
+		{100e-6, 1 << 10, 2, 50, 50},              // threads
+		{50e-9, 1 << 12, 2, blindMost, blindMost}, // many
+		{50e-9, 1 << 20, 2, 60, 64},               // no more than memory may be used for
 	} {
 		m := newFakeMeter(&fake{seconds: c.said}, 0)
 		m.bytes, m.buffers, m.uses = c.bytes, 2, c.uses
