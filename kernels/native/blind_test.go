@@ -96,7 +96,8 @@ func TestBlindCalls(t *testing.T) {
 	}{
 		{50e-9, 1 << 10, 1, 16, blindMost},        // as many as half of the cache holds
 		{10e-6, 1 << 10, 1, 16, 100},              // a millisecond
-		{5e-6, 1 << 26, 1, 5, 5},                  // they are never in the cache
+		{5e-6, 1 << 23, 1, 5, 5},                  // they are never in the cache
+		{5e-6, 1 << 28, 1, 1, 1},                  // they are far too large
 		{1, 1 << 10, 1, 1, 1},                     // one is long enough
 		{100e-6, 1 << 10, 2, 50, 50},              // threads
 		{50e-9, 1 << 12, 2, blindMost, blindMost}, // many
