@@ -31,10 +31,13 @@ const (
 	blindLarge   = 16 << 20 // bytes
 	blindLong    = 0.1
 	// A blind call may take blindTimes times as long as a timed one, or as many times as long as the baseline's does if that is more. A request may take
-	// blindSlack seconds more. Its outputs go from the nearest cache to the next one, because each call has its own: blindRate, in bytes per second.
-	blindTimes = 1.1
-	blindSlack = 4e-6
-	blindRate  = 32e9
+	// blindSlack seconds more. Its outputs go from the nearest cache to the next one, because each call has its own, and inputs that the nearest cache does not
+	// hold come from caches that others use too: the rates, in bytes per second.
+	blindTimes   = 1.1
+	blindSlack   = 4e-6
+	blindOutputs = 32e9
+	blindInputs  = 96e9
+	blindNear    = 32 << 10 // bytes
 	// On a busy machine, calls take longer now and then. So a candidate is refused only after blindTries tries, with longer and longer breaks.
 	blindTries = 6
 	// blindAgree is how many tries it takes to say that the machine is slower than it was.
@@ -64,10 +67,13 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 			now = turn[0]
 		}
 		took, err := m.blindly(ctx, calls, said, try > 0)
+		if r := kernels.AsRejection(err); r != nil && r.Status == space.Timeout {
+			return kernels.Reject(space.Invalid, "implausible: blind calls: %d, each of which was said to take %s: %s", calls, secondsWords(said), r.Reason)
+		}
 		if err != nil {
 			return err
 		}
-		took = max(took-blindSlack/float64(calls)-float64(m.outputs)/blindRate, 0)
+		took = max(took-blindSlack/float64(calls)-m.blindMoves(), 0)
 		if took <= limit*said {
 			m.noteBlind(took / said)
 			return nil
@@ -86,9 +92,19 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 	if m.noteBlind(timing.Median(ratios)); m.isBaseline || timing.Median(ratios) <= limit {
 		return nil
 	}
-	words := func(seconds float64) string { return space.Unit("ns").Words(seconds * nanoseconds) }
 	return kernels.Reject(space.Invalid, "implausible: a call takes %s by a clock that is out of its reach, and its timed calls were said to take %s: it changes the times, or does less where it is not looked at",
-		words(slices.Min(times)), words(said))
+		secondsWords(slices.Min(times)), secondsWords(said))
+}
+
+func secondsWords(seconds float64) string { return space.Unit("ns").Words(seconds * nanoseconds) }
+
+// blindMoves returns how many seconds longer a blind call may take because of what it moves between caches.
+func (m *meter) blindMoves() float64 {
+	moves := float64(m.outputs) / blindOutputs
+	if m.bytes > blindNear {
+		moves += float64(m.inputs) / blindInputs
+	}
+	return moves
 }
 
 // blindCalls returns how many blind calls a request has.

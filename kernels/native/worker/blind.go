@@ -90,7 +90,11 @@ func (w *child) prepareBlind(q *blindRequest) error {
 	p.stretches, p.steps, p.operations = p.stretches[:0], p.steps[:0], p.operations[:0]
 	variants := blindVariants(q.Seed, q.Calls, w.contents, w.whole)
 	for set, v := range variants {
+		w.shareFixed(set)
 		blindParts(q.Seed, set, v, w.regions, w.contents, func(buffer, at, size, content int) {
+			if set > 0 && w.fixed[buffer] {
+				return
+			}
 			copy(bytesAt(unsafe.Add(a.buffer(w, set, buffer), at), size), bytesAt(unsafe.Add(w.variant(content, buffer), at), size))
 		})
 		for j, r := range w.regions {
@@ -126,6 +130,15 @@ func (w *child) prepareBlind(q *blindRequest) error {
 	_ = limitCPU(2 * w.order.Limits.CPU)
 	w.prepared = &prepared{run: run, out: out, blind: q.Calls}
 	return nil
+}
+
+// shareFixed gives a call the inputs that never vary in the buffers of the first call: a candidate may keep what it made of them, by their address.
+func (w *child) shareFixed(set int) {
+	for j, fixed := range w.fixed {
+		if fixed {
+			w.arena.sets[set*len(w.regions)+j] = w.arena.buffer(w, 0, j)
+		}
+	}
 }
 
 // keepBlind copies what blind calls wrote to the slots of evidence.

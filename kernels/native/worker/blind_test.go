@@ -193,3 +193,42 @@ void tune_kernel(void *const *args, const int64_t *dims) { (void)args; (void)dim
 		t.Errorf("a candidate that crashes: %v", err)
 	}
 }
+
+// whereA writes a part of the address of its input.
+const whereA = `
+#include <stdint.h>
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	float *C = args[1];
+	for (int64_t i = 0; i < dims[0]; i++)
+		C[i] = (float)((uintptr_t)args[0] >> 6 & 0xffffff);
+}`
+
+// TestBlindFixed: an input that never varies stays at one address, because a candidate may keep what it made of it. Others do not.
+func TestBlindFixed(t *testing.T) {
+	const size = 256
+	for _, fixed := range []bool{false, true} {
+		pool := variants(4, size)
+		for i := range pool {
+			if fixed {
+				pool[i] = pool[0]
+			}
+		}
+		w := startTimer(t, Options{})
+		loadVaried(t, w, whereA, size, pool, Out)
+		got, err := w.Blind(t.Context(), BlindRequest{Dims: []int64{size / 4}, Calls: 16, Look: 16, Clock: CPU, Limit: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses := map[float32]bool{}
+		for _, e := range got.Evidence {
+			addresses[asFloats(e.Wrote[1])[0]] = true
+			if fixed && !bytes.Equal(e.Given[0], pool[0][0]) {
+				t.Error("a call was not given the only content")
+			}
+		}
+		if fixed != (len(addresses) == 1) {
+			t.Errorf("fixed %v: the input is at %d places", fixed, len(addresses))
+		}
+	}
+}

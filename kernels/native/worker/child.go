@@ -63,6 +63,7 @@ type child struct {
 	contents int     // the number of variants in the pool
 	whole    int     // how many of them, the first, are for whole stretches
 	offsets  []int   // of the buffers in a variant; -1 for one that is only written
+	fixed    []bool  // the buffers that never vary
 	poolBase unsafe.Pointer
 	poolSize int
 	walk     walk // through the others
@@ -389,7 +390,7 @@ func (w *child) mapPool(q poolRequest, fd int) error {
 	}
 	w.poolBase, w.stride = base, q.Stride
 	w.walk = newWalk(q.Count, q.Whole)
-	w.contents, w.offsets = q.Count, q.Offsets
+	w.contents, w.offsets, w.fixed = q.Count, q.Offsets, q.Fixed
 	return nil
 }
 

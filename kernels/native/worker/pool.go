@@ -3,6 +3,7 @@
 package worker
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -25,20 +26,22 @@ func NewPool(buffers []Buffer, variants [][][]byte, whole int) (*Pool, error) {
 	}
 	p := &Pool{buffers: slices.Clone(buffers)}
 	p.request.Whole = whole
+	for _, inputs := range variants {
+		if err := checkInputs(buffers, inputs); err != nil {
+			return nil, err
+		}
+	}
 	q := &p.request
 	q.Count = len(variants)
-	for _, b := range buffers {
+	for j, b := range buffers {
+		same := func(inputs [][]byte) bool { return bytes.Equal(inputs[j], variants[0][j]) }
+		q.Fixed = append(q.Fixed, b.Mode == In && !slices.ContainsFunc(variants, func(inputs [][]byte) bool { return !same(inputs) }))
 		at := -1
 		if b.Mode != Out {
 			at = q.Stride
 			q.Stride += roundUp(b.Bytes, alignment)
 		}
 		q.Offsets = append(q.Offsets, at)
-	}
-	for _, inputs := range variants {
-		if err := checkInputs(buffers, inputs); err != nil {
-			return nil, err
-		}
 	}
 	q.Size = roundUp(max(q.Stride*q.Count, 1), os.Getpagesize())
 	var err error

@@ -86,6 +86,7 @@ type poolRequest struct {
 	Count   int
 	Stride  int
 	Offsets []int
+	Fixed   []bool // by buffer, whether it is only read and all variants have the same
 }
 
 type loadRequest struct {
