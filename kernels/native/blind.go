@@ -17,12 +17,13 @@ import (
 // former, and find out of which calls there will be evidence. So a candidate that is not clearly behind makes blind calls as well (see worker.Blind), and
 // they must not take much longer than the timed ones were said to take.
 const (
-	// A request has calls for blindSeconds, and blindMost at most. Where their buffers do not fit into half of the second-level cache, it has fewer, for
+	// A request has calls for blindSeconds, and no more than there is room for the results of. Where their buffers do not fit into half of the second-level cache, it has fewer, for
 	// blindLeast.
 	blindSeconds = 1e-3
 	blindLeast   = 25e-6
-	blindMost    = 256
 	blindBytes   = 64 << 20 // of the buffers of more than one call
+	// Where the operands are to be in memory, calls vary more, and need no room in a cache.
+	blindCold = 200e-6
 	// With several threads it has calls for blindThreads seconds: some threads may still work when their results are asked for.
 	blindThreads = 5e-3
 	// blindRepeats is how many requests make a try. Where the buffers of a request have more than blindLarge bytes it is two, and where its calls take longer
@@ -40,21 +41,22 @@ const (
 	blindNear    = 32 << 10 // bytes
 	// On a busy machine, calls take longer now and then. So a candidate is refused only after blindTries tries, with longer and longer breaks.
 	blindTries = 6
-	// blindAgree is how many tries it takes to say that the machine is slower than it was.
-	blindAgree = 3
 	blindBreak = 20 * time.Millisecond
 	// blindLook is at how many calls of a request tune looks.
-	blindLook = 3
+	blindLook = 8
 )
 
 // verifyBlind makes blind calls, and compares what they take with the seconds that a timed call was said to take.
+//
+// A candidate can tell blind calls from timed ones, and do all of its work once it has met blind ones. So turns that are taken later may excuse it, because the
+// machine is slower than it was, but they say then what it takes: see meter.charged. And said may be the time of most turns, where others have been faster.
 func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 	if m.c == nil || !(said > 0) {
 		return nil
 	}
 	calls := m.blindCalls(said)
 	limit := m.blindLimit()
-	var times, ratios []float64
+	var times, ratios, later []float64
 	for try := range blindTries {
 		now := said
 		if try > 0 {
@@ -76,20 +78,25 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 		took = max(took-blindSlack/float64(calls)-m.blindMoves(), 0)
 		if took <= limit*said {
 			m.noteBlind(took / said)
+			m.chargeAtLeast(took / limit)
 			return nil
 		}
 		times = append(times, took)
 		if now > 0 {
 			ratios = append(ratios, took/now)
-		}
-		if len(ratios) >= blindAgree && timing.Median(ratios) <= limit {
-			break
+			if try > 0 {
+				later = append(later, now)
+			}
 		}
 		if m.slow() && try > 0 {
 			break
 		}
 	}
-	if m.noteBlind(timing.Median(ratios)); m.isBaseline || timing.Median(ratios) <= limit {
+	if m.noteBlind(timing.Median(ratios)); m.isBaseline {
+		return nil
+	}
+	if timing.Median(ratios) <= limit {
+		m.chargeAtLeast(timing.Median(later))
 		return nil
 	}
 	return kernels.Reject(space.Invalid, "implausible: a call takes %s by a clock that is out of its reach, and its timed calls were said to take %s: it changes the times, or does less where it is not looked at",
@@ -112,10 +119,14 @@ func (m *meter) blindCalls(said float64) int {
 	each := max(copyBytes(m.bytes, m.buffers), 1)
 	n := math.Ceil(blindThreads / said)
 	if m.uses == 1 {
+		least := blindLeast
+		if m.cold {
+			least = blindCold
+		}
 		fit := float64(cpu.L2() / 2 / each)
-		n = min(math.Ceil(blindSeconds/said), max(fit, math.Ceil(blindLeast/said)))
+		n = min(math.Ceil(blindSeconds/said), max(fit, math.Ceil(least/said)))
 	}
-	return max(1, int(min(n, blindMost, float64(blindBytes/each))))
+	return max(1, int(min(n, float64(worker.BlindCalls(m.outputs, m.buffers)), float64(blindBytes/each))))
 }
 
 // blindBeside returns how many seconds what is beside blind calls takes at most: to begin and end, to begin each call, and to read its buffers. A candidate
@@ -142,36 +153,88 @@ func (m *meter) blindly(ctx context.Context, calls int, said float64, away bool)
 	case calls*m.bytes > blindLarge:
 		repeats = 2 // writing the contents takes longer than the calls
 	}
-	took, err := m.blindLeast(ctx, request, repeats)
-	if err != nil || !away || m.cold {
-		return took, err
+	if !away {
+		if err := m.blindWhole(ctx, request); err != nil {
+			return 0, err
+		}
 	}
-	request.Away = true
-	past, err := m.blindLeast(ctx, request, repeats)
-	return min(took, past), err
+	took, decisive, err := m.blindLeast(ctx, request, repeats)
+	if err == nil && away && !m.cold {
+		request.Away = true
+		past, others, e := m.blindLeast(ctx, request, repeats)
+		if err = e; past < took {
+			took, decisive, others = past, others, decisive
+		}
+		m.evidence.decideBlind(others)
+	}
+	m.evidence.decideBlind(decisive)
+	return took, err
 }
 
-// blindLeast repeats a request, and returns the seconds that a call takes: the least of a request, less the least of what is beside its calls.
-func (m *meter) blindLeast(ctx context.Context, request worker.BlindRequest, repeats int) (float64, error) {
-	beside, took := math.Inf(1), math.Inf(1)
+// blindWhole makes blind calls of which some are on contents whose reference is known. Their time says nothing: a candidate may have kept the results.
+func (m *meter) blindWhole(ctx context.Context, request worker.BlindRequest) error {
+	request.Whole = true
+	b, err := m.w.Blind(ctx, request)
+	if err != nil {
+		return err
+	}
+	m.warm = true
+	_, err = m.weighBlind(b.Evidence)
+	return err
+}
+
+// blindLeast repeats a request, and returns the seconds that a call takes: the least of a request, less the least of what is beside its calls. It returns the
+// calls of that request too, as far as they have to be verified: in the others a candidate may have worked.
+func (m *meter) blindLeast(ctx context.Context, request worker.BlindRequest, repeats int) (seconds float64, decisive []worker.Evidence, err error) {
+	beside, own := math.Inf(1), math.Inf(1)
+	var made []worker.Blind
 	for range repeats {
 		request.Idle = true
 		b, err := m.w.Blind(ctx, request)
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
-		beside = min(beside, b.Seconds)
+		beside, own = min(beside, b.Seconds), min(own, b.Own)
 		request.Idle = false
 		if b, err = m.w.Blind(ctx, request); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
-		took = min(took, b.Seconds)
 		m.warm = true
-		if err := m.weighBlind(b.Evidence); err != nil {
-			return 0, err
+		if b.Evidence, err = m.weighBlind(b.Evidence); err != nil {
+			return 0, nil, err
 		}
+		made = append(made, b)
 	}
-	return max(took-min(beside, m.blindBeside(request.Calls)), 0) / float64(request.Calls), nil
+	took := math.Inf(1)
+	for _, b := range made {
+		seconds, left := b.Seconds, b.Evidence
+		if m.uses == 1 && !m.cold {
+			allowed := own
+			if !request.Away {
+				allowed = min(own, m.blindOwn(request.Calls))
+			}
+			seconds += max(b.Own-(1+ownShare)*allowed-ownSlack, 0)
+		}
+		if seconds < took {
+			took, decisive, left = seconds, left, decisive
+		}
+		m.evidence.keepBlind(left)
+	}
+	return max(took-min(beside, m.blindBeside(request.Calls)), 0) / float64(request.Calls), decisive, nil
+}
+
+// The worker's own threads may use this much more than in a request without calls: a share, and so many seconds.
+const (
+	ownShare = 0.25
+	ownSlack = 30e-6
+)
+
+// blindOwn returns how many seconds the worker's own threads need at most to prepare blind calls and to copy what they wrote. What they use beyond that counts
+// as the candidate's, because it can have them work: where they return to, and what they call, stands in memory that it can write to. To remove lines from the
+// caches may take far longer than the calls, and never takes equally long: there, no limit would be of use.
+func (m *meter) blindOwn(calls int) float64 {
+	const begin, each, rate = 120e-6, 2e-6, 2e9
+	return begin + float64(calls)*(each+float64(m.bytes)/rate)
 }
 
 // blindLimit returns how many times as long as a timed call a blind one may take.
@@ -180,6 +243,13 @@ func (m *meter) blindLimit() float64 {
 		return blindTimes * max(of.blind, 1)
 	}
 	return blindTimes
+}
+
+// chargeAtLeast notes what a call takes at least. The baseline is charged nothing: others would look faster.
+func (m *meter) chargeAtLeast(seconds float64) {
+	if !m.isBaseline {
+		m.charged = seconds
+	}
 }
 
 // noteBlind notes how many times as long as a timed call a blind one of the baseline takes.

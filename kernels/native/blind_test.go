@@ -1,6 +1,8 @@
 package native
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,16 +22,17 @@ func TestBlind(t *testing.T) {
 		baseline float64   // what a blind call of the baseline takes over a timed one; 0 where that is unknown
 		isIt     bool      // the baseline
 		refused  bool
+		charged  float64 // at least
 		tries    int
 	}{
-		{name: "as long", blind: []float64{said}, now: said, tries: 1},
-		{name: "shorter", blind: []float64{said / 2}, now: said, tries: 1},
-		{name: "longer once", blind: []float64{2 * said, said}, now: said, tries: 2},
+		{name: "as long", blind: []float64{said}, now: said, charged: said / blindTimes, tries: 1},
+		{name: "shorter", blind: []float64{said / 2}, now: said, charged: said / 2 / blindTimes, tries: 1},
+		{name: "longer once", blind: []float64{2 * said, said}, now: said, charged: said / blindTimes, tries: 2},
 		{name: "a third is hidden", blind: []float64{1.5 * said}, now: said, refused: true, tries: blindTries},
 		{name: "a seventh is hidden", blind: []float64{1.17 * said}, now: said, refused: true, tries: blindTries},
-		{name: "the machine is slower now", blind: []float64{1.5 * said}, now: 1.45 * said, tries: blindAgree},
-		{name: "stores past the caches", blind: []float64{1.5 * said}, now: said, away: said, tries: 2},
-		{name: "the baseline's take longer too", blind: []float64{1.5 * said}, now: said, baseline: 1.4, tries: 1},
+		{name: "the machine is slower now", blind: []float64{1.5 * said}, now: 1.45 * said, charged: 1.45 * said, tries: blindTries},
+		{name: "stores past the caches", blind: []float64{1.5 * said}, now: said, away: said, charged: said / blindTimes, tries: 2},
+		{name: "the baseline's take longer too", blind: []float64{1.5 * said}, now: said, baseline: 1.4, charged: 1.5 / 1.54 * said, tries: 1},
 		{name: "the baseline's take less", blind: []float64{1.17 * said}, now: said, baseline: 0.5, refused: true, tries: blindTries},
 		{name: "the baseline", blind: []float64{1.5 * said}, now: said, isIt: true, tries: blindTries},
 	} {
@@ -42,6 +45,9 @@ func TestBlind(t *testing.T) {
 		}
 		requests := 0
 		f.blind = func(q worker.BlindRequest) worker.Blind {
+			if q.Whole {
+				return worker.Blind{} // its time does not count
+			}
 			if q.Away && c.away > 0 {
 				return worker.Blind{Seconds: c.away * float64(q.Calls)}
 			}
@@ -58,6 +64,9 @@ func TestBlind(t *testing.T) {
 		}
 		if r != nil && (r.Status != space.Invalid || !strings.Contains(r.Reason, "timed calls were said to take 10.00 µs")) {
 			t.Errorf("%s: %v: %s", c.name, r.Status, r.Reason)
+		}
+		if math.Abs(m.charged-c.charged) > 0.05*said {
+			t.Errorf("%s: it is charged %v s a call, want %v", c.name, m.charged, c.charged)
 		}
 		if requests != c.tries*blindRepeats {
 			t.Errorf("%s: %d requests are %d tries, want %d", c.name, requests, requests/blindRepeats, c.tries)
@@ -94,14 +103,14 @@ func TestBlindCalls(t *testing.T) {
 		bytes, uses int
 		least, most int
 	}{
-		{50e-9, 1 << 10, 1, 16, blindMost},        // as many as half of the cache holds
-		{10e-6, 1 << 10, 1, 16, 100},              // a millisecond
-		{5e-6, 1 << 23, 1, 5, 5},                  // they are never in the cache
-		{5e-6, 1 << 28, 1, 1, 1},                  // they are far too large
-		{1, 1 << 10, 1, 1, 1},                     // one is long enough
-		{100e-6, 1 << 10, 2, 50, 50},              // threads
-		{50e-9, 1 << 12, 2, blindMost, blindMost}, // many
-		{50e-9, 1 << 20, 2, 60, 64},               // no more than memory may be used for
+		{50e-9, 1 << 10, 1, 16, worker.BlindCalls(0, 0)},                      // as many as half of the cache holds
+		{10e-6, 1 << 10, 1, 16, 100},                                          // a millisecond
+		{5e-6, 1 << 23, 1, 5, 5},                                              // they are never in the cache
+		{5e-6, 1 << 28, 1, 1, 1},                                              // they are far too large
+		{1, 1 << 10, 1, 1, 1},                                                 // one is long enough
+		{100e-6, 1 << 10, 2, 50, 50},                                          // threads
+		{50e-9, 1 << 12, 2, worker.BlindCalls(0, 2), worker.BlindCalls(0, 2)}, // as many as there is room for the results of
+		{50e-9, 1 << 20, 2, 60, 64},                                           // no more than memory may be used for
 	} {
 		m := newFakeMeter(&fake{seconds: c.said}, 0)
 		m.bytes, m.buffers, m.uses = c.bytes, 2, c.uses
@@ -149,6 +158,70 @@ func TestBlindEvidence(t *testing.T) {
 		err := m.verifyTimed(t.Context(), false)
 		if c.reason == "" && err != nil || c.reason != "" && (kernels.AsRejection(err) == nil || !strings.Contains(err.Error(), c.reason)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.reason)
+		}
+	}
+}
+
+// TestBlindDecides: the fastest request decides, so calls of that one are verified, whichever it is. In the others a candidate may have worked.
+func TestBlindDecides(t *testing.T) {
+	one, right, wrong := copying()
+	for _, fastest := range []int{-1, 0, 1, blindRepeats - 1} {
+		f := &fake{seconds: 1e-3}
+		m := newFakeMeter(f, 0)
+		m.variants = &variants{cases: []Case{one, one}, differ: true}
+		m.evidence.whole, m.said = 1, 1e-3
+		if err := mapCase(f, one); err != nil {
+			t.Fatal(err)
+		}
+		f.call = func() { copy(f.outputs[1], right) }
+		made := 0
+		f.blind = func(q worker.BlindRequest) worker.Blind {
+			if q.Whole {
+				return worker.Blind{} // its time says nothing
+			}
+			e := worker.Evidence{Variant: -1, Sample: -1, Given: [][]byte{right, nil}, Wrote: [][]byte{nil, right}}
+			took := 1e-3
+			if made == fastest {
+				e.Wrote[1], took = wrong, 0.5e-3
+			}
+			made++
+			return worker.Blind{Seconds: took * float64(q.Calls), Evidence: []worker.Evidence{e, e, e, e, e, e, e, e}}
+		}
+		err := m.verifyTimed(t.Context(), false)
+		if refused := kernels.AsRejection(err) != nil; refused != (fastest >= 0) {
+			t.Errorf("where request %d is fast and wrong: %v", fastest, err)
+		}
+		if made != blindRepeats {
+			t.Errorf("%d requests were made, want %d", made, blindRepeats)
+		}
+	}
+}
+
+// TestCharge: costs of rounds before the process, and rounds without a cost, are left alone.
+func TestCharge(t *testing.T) {
+	costs := []float64{1, 2, 0, 9}
+	if charge(costs, 1, 3e-9); !slices.Equal(costs, []float64{1, 3, 0, 9}) {
+		t.Errorf("charged 3 ns from the second round on: %v", costs)
+	}
+	charge(nil, 2, 1)
+}
+
+// TestBlindOwn: what the worker's own threads use beyond what they need is the candidate's, which may have them do its work.
+func TestBlindOwn(t *testing.T) {
+	const said = 10e-6
+	for _, c := range []struct{ own, idle, least, most float64 }{
+		{100e-6, 100e-6, 0, 0},
+		{1e-3, 100e-6, 0.5, 2},
+		{1e-3, 1e-3, 0.5, 2}, // it works in requests without calls as well
+	} {
+		f := &fake{seconds: said, own: c.idle}
+		m := newFakeMeter(f, 0)
+		m.bytes, m.buffers = 1<<10, 2
+		calls := m.blindCalls(said)
+		f.blind = func(q worker.BlindRequest) worker.Blind { return worker.Blind{Own: c.own} }
+		took, err := m.blindly(t.Context(), calls, said, false)
+		if all := took * float64(calls) / 1e-3; err != nil || all < c.least || all > c.most {
+			t.Errorf("%v s, and %v s without calls: %v ms count, %v", c.own, c.idle, all, err)
 		}
 	}
 }

@@ -25,6 +25,8 @@ type entrant struct {
 	known *meter
 	// perCall is roughly how many seconds a call takes; it outlives the worker.
 	perCall float64
+	// from is the first round that its worker takes part in.
+	from int
 }
 
 func (e *entrant) slow() bool { return e.perCall >= timing.Slow }
@@ -340,7 +342,7 @@ func (r *rounds) enter(ctx context.Context, i int) error {
 		m.threads = 2 // timed by the same clock as the others
 		m.ready = nil
 	}
-	e.m, e.perCall = m, m.perCall
+	e.m, e.perCall, e.from = m, m.perCall, len(r.Costs(i))
 	return nil
 }
 
@@ -392,9 +394,20 @@ func (r *rounds) leave(ctx context.Context, i int) error {
 		}
 		r.Reject(i, err)
 	}
+	charge(r.Costs(i), e.from, e.m.charged)
 	e.known = &meter{perCall: e.m.perCall, calls: e.m.calls, manner: e.m.manner}
 	r.dismiss(e)
 	return nil
+}
+
+// charge raises the costs of an entrant, from the first round of a process on, to what blind calls have shown that it takes, in seconds a call. The fastest turn of
+// a round counts, and a candidate may be honest in all others.
+func charge(costs []float64, from int, seconds float64) {
+	for k := from; k < len(costs); k++ {
+		if costs[k] > 0 {
+			costs[k] = max(costs[k], seconds*nanoseconds)
+		}
+	}
 }
 
 // renew gives each entrant a new worker in a confirming series. Otherwise the luck of one process's memory layout would affect

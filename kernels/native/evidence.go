@@ -20,8 +20,8 @@ type evidence struct {
 	bytes int        // of kept
 	// fast are calls of the fastest samples, the fastest first: if work was skipped, it was skipped there.
 	fast []fastCall
-	// blind are blind calls. Nothing that the candidate can reach says what they were given.
-	blind []keptCall
+	// blind are blind calls. Nothing that the candidate can reach says what they were given. Of decided, the time has decided.
+	decided, blind []keptCall
 }
 
 // fastCall is a call of one of the fastest samples.
@@ -41,18 +41,34 @@ const (
 	mostKept      = 32
 	mostFast      = 3
 	mostBlind     = 12
+	mostDecided   = 32
 	mostKeptBytes = 256 << 20
 	// More than fewKept calls, and more than one of the fastest, are kept only up to this many bytes.
 	fewKept   = 8
 	manyBytes = 64 << 20
 )
 
-// keepBlind keeps a blind call, as far as there is room.
-func (e *evidence) keepBlind(one worker.Evidence) {
-	e.seen++ // which gives it its number
-	if size := sizeOf(one); size*(len(e.blind)+1) <= manyBytes && len(e.blind) < mostBlind || len(e.blind) == 0 && size <= mostKeptBytes {
-		e.blind = append(e.blind, keptCall{one, e.seen})
+// keepBlind keeps blind calls, as far as there is room.
+func (e *evidence) keepBlind(list []worker.Evidence) {
+	for _, one := range list {
+		e.seen++ // which gives it its number
+		if sizeOf(one)*(len(e.blind)+1) <= manyBytes && len(e.blind) < mostBlind {
+			e.blind = append(e.blind, keptCall{one, e.seen})
+		}
 	}
+}
+
+// decideBlind keeps blind calls of a request whose time decides, in place of those that seemed to decide before. At least one is kept.
+func (e *evidence) decideBlind(list []worker.Evidence) {
+	var decided []keptCall
+	for _, one := range list {
+		e.seen++
+		if size := sizeOf(one); size*(len(decided)+1) <= manyBytes || len(decided) == 0 && size <= mostKeptBytes {
+			decided = append(decided, keptCall{one, e.seen})
+		}
+	}
+	e.decided = append(decided, e.decided...)
+	e.decided = e.decided[:min(len(e.decided), mostDecided)]
 }
 
 // keepFast keeps a call if it is of one of the fastest samples.
@@ -79,16 +95,17 @@ func cloneTo(old, one worker.Evidence) worker.Evidence {
 	return worker.Evidence{Variant: -1, Sample: -1, Given: cloneAllTo(old.Given, one.Given), Wrote: cloneAllTo(old.Wrote, one.Wrote)}
 }
 
-// decisive returns the calls that say most about a candidate: the one of its fastest sample, then blind calls, then those of other fast samples.
+// decisive returns the calls that say most about a candidate: the one of its fastest sample, then blind calls, those of the fastest request first, then
+// those of other fast samples.
 func (e *evidence) decisive() (list []keptCall) {
 	for i, f := range e.fast {
 		if i == 1 {
-			list = append(list, e.blind...)
+			list = append(append(list, e.decided...), e.blind...)
 		}
 		list = append(list, f.keptCall)
 	}
 	if len(e.fast) < 2 {
-		list = append(list, e.blind...)
+		list = append(append(list, e.decided...), e.blind...)
 	}
 	return list
 }
@@ -132,16 +149,16 @@ func (m *meter) weigh(list []worker.Evidence, seconds []float64) error {
 	return nil
 }
 
-// weighBlind does the same with blind calls.
-func (m *meter) weighBlind(list []worker.Evidence) error {
+// weighBlind verifies the blind calls on one variant of a list, and returns the others.
+func (m *meter) weighBlind(list []worker.Evidence) (left []worker.Evidence, err error) {
 	for _, one := range list {
 		if whole, err := m.weighWhole(one); err != nil {
-			return err
+			return nil, err
 		} else if !whole {
-			m.evidence.keepBlind(one)
+			left = append(left, one)
 		}
 	}
-	return nil
+	return left, nil
 }
 
 // weighWhole verifies a call on one variant, and reports whether it is one. All calls of tune's own probes are.

@@ -56,6 +56,7 @@ type meter struct {
 	began       time.Time // when the candidate came to be timed
 	leads       bool      // whether it is the best so far
 	said        float64   // the seconds a call that decide about it; 0 where none do
+	charged     float64   // the seconds a call that it is charged at least, by blind calls; 0 where there were none
 	turns       []float64 // of a comparison in this process, seconds a call
 	renewed     bool      // whether the process is another one than that in which it was timed
 	evidence    evidence

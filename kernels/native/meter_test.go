@@ -30,6 +30,7 @@ type fake struct {
 	idle     float64                                  // seconds of a first call on new inputs of a function that does nothing
 	beside   float64                                  // seconds of blind calls of a function that does nothing
 	blind    func(worker.BlindRequest) worker.Blind   // the result of blind calls; nil for right ones that take as long
+	own      float64                                  // seconds of the threads of the worker itself in blind requests without calls
 	requests []worker.TimeRequest
 	within   []time.Duration // of the calls of CallWithin
 	samples  int
@@ -106,7 +107,7 @@ func (f *fake) Blind(ctx context.Context, t worker.BlindRequest) (worker.Blind, 
 		return worker.Blind{}, err
 	}
 	if t.Idle {
-		return worker.Blind{Seconds: f.beside}, ctx.Err()
+		return worker.Blind{Seconds: f.beside, Own: f.own}, ctx.Err()
 	}
 	if f.blind != nil {
 		return f.blind(t), ctx.Err()

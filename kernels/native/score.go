@@ -114,6 +114,9 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 		return kernels.Score{}, err
 	}
 	c.timed = &meter{perCall: m.perCall, calls: m.calls, manner: m.manner}
+	if m.charged > e.Cost {
+		e.Cost, e.unverified = m.charged, true
+	}
 	if c.noted().apart {
 		e.Cost *= p.baseline.get().apartFactor()
 	}

@@ -11,8 +11,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
-
 	"tune/kernels"
 )
 
@@ -21,7 +19,8 @@ import (
 //
 //   - Each call works on buffers of its own. All of them get their contents before the first call. A random sequence decides the contents, and tune
 //     draws that sequence once more in its own process, so that it knows what each call was given.
-//   - After the last call, tune draws the calls that are looked at. The candidate has to do the work of all of them.
+//   - After the last call, the results of all are copied to memory that tune shares. Then tune draws the calls that are looked at, and tells nobody. So the
+//     candidate has to do the work of all of them.
 //   - The time is what the system says of the threads of the candidate, from before the contents are written until the results were read.
 
 // blindRequest asks a worker to prepare blind calls.
@@ -31,14 +30,24 @@ type blindRequest struct {
 	Wall  bool
 	Cold  bool
 	Away  bool `json:",omitempty"`
+	Whole bool `json:",omitempty"`
 	Idle  bool `json:",omitempty"`
 	Seed  [2]uint64
+}
+
+// known returns on how many variants calls of the request work, of so many whose references are known.
+func (q *blindRequest) known(whole int) int {
+	if !q.Whole {
+		return 0
+	}
+	return whole
 }
 
 // blindWhole is the least number of calls of which one works on a variant, whose reference is known.
 const blindWhole = 8
 
-// blindVariants draws which of the calls work on one variant; -1 stands for parts of several. No variant comes twice.
+// blindVariants draws which of the calls work on one variant; -1 stands for parts of several. No variant comes twice. With 0 for whole, none does, unless all
+// contents are the same.
 func blindVariants(seed [2]uint64, calls, contents, whole int) []int {
 	list := slices.Repeat([]int{-1}, calls)
 	if contents == 0 {
@@ -50,7 +59,7 @@ func blindVariants(seed [2]uint64, calls, contents, whole int) []int {
 	}
 	rng := rand.New(rand.NewPCG(seed[0], seed[1]))
 	n := min(calls/blindWhole, whole)
-	if n == 0 && rng.IntN(2) == 0 {
+	if n == 0 && whole > 0 && rng.IntN(2) == 0 {
 		n = 1
 	}
 	calledOn, of := rng.Perm(calls), rng.Perm(whole)
@@ -83,12 +92,15 @@ func (w *child) prepareBlind(q *blindRequest) error {
 	if w.harness == 0 {
 		return errors.New("the worker was started without the harness")
 	}
+	if q.Calls > w.area.Blind && len(w.regions) > 0 {
+		return fmt.Errorf("there is room for the results of %d blind calls, and not of %d", w.area.Blind, q.Calls)
+	}
 	if err := w.allocate(q.Calls, 1); err != nil {
 		return err
 	}
 	a, p := &w.arena, &w.planner
 	p.stretches, p.steps, p.operations = p.stretches[:0], p.steps[:0], p.operations[:0]
-	variants := blindVariants(q.Seed, q.Calls, w.contents, w.whole)
+	variants := blindVariants(q.Seed, q.Calls, w.contents, q.known(w.whole))
 	for set, v := range variants {
 		w.shareFixed(set)
 		blindParts(q.Seed, set, v, w.regions, w.contents, func(buffer, at, size, content int) {
@@ -106,7 +118,7 @@ func (w *child) prepareBlind(q *blindRequest) error {
 				fill(bytesAt(to, r.Bytes), poison)
 			}
 			if q.Cold || q.Away && r.Mode == Out {
-				purego.SyscallN(w.flush, uintptr(to), uintptr(r.Bytes))
+				flush(to, r.Bytes)
 			} else {
 				p.operations = append(p.operations, operation{to: uintptr(to), size: int64(-r.Bytes)})
 			}
@@ -141,20 +153,17 @@ func (w *child) shareFixed(set int) {
 	}
 }
 
-// keepBlind copies what blind calls wrote to the slots of evidence.
-func (w *child) keepBlind(calls []int) error {
+// keepBlind copies what all blind calls wrote. If it were asked for some of them, the candidate could find the request in the memory of the worker, and do no others.
+func (w *child) keepBlind() error {
 	p := w.prepared
 	if p == nil || !p.sampled || p.blind == 0 {
 		return errors.New("no blind calls were made")
 	}
 	w.prepared = nil
-	for slot, call := range calls {
-		if call < 0 || call >= p.blind || slot >= w.slots() {
-			return fmt.Errorf("call %d of %d cannot be kept in slot %d of %d", call, p.blind, slot, w.slots())
-		}
+	for call := range p.blind {
 		for j, r := range w.regions {
 			if r.Mode != In && r.Bytes > 0 {
-				copy(bytesAt(w.evidenceOf(slot, j, true), r.Bytes), bytesAt(w.arena.buffer(w, call, j), r.Bytes))
+				copy(bytesAt(unsafe.Add(w.evidence, w.area.atBlind(w.regions, call, j)), r.Bytes), bytesAt(w.arena.buffer(w, call, j), r.Bytes))
 			}
 		}
 	}
@@ -177,7 +186,7 @@ func (w *Worker) Blind(ctx context.Context, t BlindRequest) (Blind, error) {
 		w.memory.forgetEvidence()
 	}
 	wall, cpu := 2*t.Limit+patience, t.Limit*time.Duration(max(t.Threads, 1))
-	q := blindRequest{Dims: t.Dims, Calls: t.Calls, Wall: t.Clock == Wall, Cold: t.Cold, Away: t.Away, Idle: t.Idle, Seed: [2]uint64{kernels.FreshSeed(), kernels.FreshSeed()}}
+	q := blindRequest{Dims: t.Dims, Calls: t.Calls, Wall: t.Clock == Wall, Cold: t.Cold, Away: t.Away, Whole: t.Whole, Idle: t.Idle, Seed: [2]uint64{kernels.FreshSeed(), kernels.FreshSeed()}}
 	before := w.running.look()
 	r, err := w.ask(ctx, request{Blind: &q}, nil, wall, cpu)
 	if err != nil {
@@ -189,12 +198,11 @@ func (w *Worker) Blind(ctx context.Context, t BlindRequest) (Blind, error) {
 		return Blind{}, err
 	}
 	took := time.Since(began)
-	calls := w.drawBlind(t)
-	if _, err = w.ask(ctx, request{Keep: &calls}, nil, wall, cpu); err != nil {
+	if _, err = w.ask(ctx, request{Keep: true}, nil, wall, cpu); err != nil {
 		return Blind{}, err
 	}
 	var out Blind
-	if out.Evidence, err = w.blindEvidence(q, calls); err != nil {
+	if out.Evidence, err = w.blindEvidence(q, w.drawBlind(t)); err != nil {
 		return Blind{}, err
 	}
 	used := w.running.look().since(before)
@@ -208,10 +216,21 @@ func (w *Worker) Blind(ctx context.Context, t BlindRequest) (Blind, error) {
 	default:
 		out.Seconds = used.candidates()
 	}
+	out.Own = used.own().Seconds()
 	if w.memory != nil {
 		err = w.memory.check()
 	}
 	return out, err
+}
+
+// own returns how much CPU time the threads of the worker itself used, the caller apart.
+func (u usage) own() (sum time.Duration) {
+	for _, id := range u.ours {
+		if id != u.caller {
+			sum += u.threads[id]
+		}
+	}
+	return sum
 }
 
 // candidates returns how much CPU time the threads of a candidate used, the caller and all others.
@@ -230,7 +249,7 @@ func (w *Worker) drawBlind(t BlindRequest) []int {
 	}
 	rng := rand.New(rand.NewPCG(kernels.FreshSeed(), kernels.FreshSeed()))
 	calls := rng.Perm(t.Calls)
-	return calls[:min(t.Look, t.Calls, w.memory.evidence.Slots)]
+	return calls[:min(t.Look, t.Calls)]
 }
 
 // blindEvidence returns what blind calls were given and what they wrote.
@@ -240,15 +259,15 @@ func (w *Worker) blindEvidence(q blindRequest, calls []int) (list []Evidence, er
 		return nil, nil
 	}
 	pool := &w.pool.request
-	variants := blindVariants(q.Seed, q.Calls, pool.Count, pool.Whole)
-	for slot, call := range calls {
+	variants := blindVariants(q.Seed, q.Calls, pool.Count, q.known(pool.Whole))
+	for _, call := range calls {
 		one := Evidence{Variant: variants[call], Sample: -1, Given: make([][]byte, len(m.buffers)), Wrote: make([][]byte, len(m.buffers))}
 		for j, r := range m.regions {
 			if r.Mode != Out {
 				one.Given[j] = make([]byte, r.Bytes)
 			}
 			if r.Mode != In {
-				one.Wrote[j] = slices.Clone(m.data[m.evidence.Offset+m.evidence.at(m.regions, slot, j, true):][:r.Bytes])
+				one.Wrote[j] = slices.Clone(m.data[m.evidence.Offset+m.evidence.atBlind(m.regions, call, j):][:r.Bytes])
 			}
 		}
 		blindParts(q.Seed, call, variants[call], m.regions, pool.Count, func(buffer, at, size, content int) {

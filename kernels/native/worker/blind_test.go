@@ -20,15 +20,15 @@ func TestBlindEvidence(t *testing.T) {
 			w := startTimer(t, Options{})
 			pool := variants(n, size)
 			loadVaried(t, w, double, size, pool, mode)
-			r := BlindRequest{Dims: []int64{size / 4}, Calls: calls, Look: calls, Clock: CPU, Limit: time.Second}
+			r := BlindRequest{Dims: []int64{size / 4}, Calls: calls, Look: calls, Clock: CPU, Whole: true, Limit: time.Second}
 			whole, mixed, seen := 0, 0, map[string]int{}
 			for _, r.Away = range []bool{false, true} {
 				got, err := w.Blind(t.Context(), r)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(got.Evidence) != mostEvidence {
-					t.Fatalf("%d calls were looked at, want %d", len(got.Evidence), mostEvidence)
+				if len(got.Evidence) != calls {
+					t.Fatalf("%d calls were looked at, want %d", len(got.Evidence), calls)
 				}
 				used := map[int]bool{}
 				for _, e := range got.Evidence {
@@ -60,6 +60,21 @@ func TestBlindEvidence(t *testing.T) {
 			}
 			if n == 40 && len(seen) != mixed {
 				t.Errorf("of %d calls on parts of %d contents, %d differ", mixed, n, len(seen))
+			}
+		}
+	}
+}
+
+// TestBlindUnknown: where the time counts, no call works on a content that the candidate has met in timed calls, except where all are the same.
+func TestBlindUnknown(t *testing.T) {
+	for _, calls := range []int{1, 7, 8, 64} {
+		for n := range 200 {
+			q := blindRequest{Seed: [2]uint64{uint64(n), 1}}
+			if list := blindVariants(q.Seed, calls, 40, q.known(3)); slices.Max(list) >= 0 {
+				t.Fatalf("%d calls, of which one works on a variant: %v", calls, list)
+			}
+			if list := blindVariants(q.Seed, calls, 1, q.known(1)); slices.Min(list) != 0 {
+				t.Fatalf("%d calls on one content: %v", calls, list)
 			}
 		}
 	}

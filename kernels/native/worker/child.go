@@ -59,7 +59,6 @@ type child struct {
 
 	harness  uintptr // the timing loop; 0 without one
 	nothing  uintptr // a kernel that does nothing, of the same object
-	flush    uintptr // removes memory from the caches, of the same object
 	contents int     // the number of variants in the pool
 	whole    int     // how many of them, the first, are for whole stretches
 	offsets  []int   // of the buffers in a variant; -1 for one that is only written
@@ -190,7 +189,7 @@ func (w *child) loadHarness() error {
 	if err != nil {
 		return fmt.Errorf("loading the timing loop: %w", err)
 	}
-	for name, to := range map[string]*uintptr{"tune_harness": &w.harness, "tune_nothing": &w.nothing, "tune_flush": &w.flush} {
+	for name, to := range map[string]*uintptr{"tune_harness": &w.harness, "tune_nothing": &w.nothing} {
 		if *to, err = purego.Dlsym(handle, name); err != nil {
 			return fmt.Errorf("loading the timing loop: %w", err)
 		}
@@ -341,8 +340,8 @@ func (w *child) handle(q request, fd int) reply {
 			return fail(err)
 		}
 		return w.arenaReply()
-	case q.Keep != nil:
-		if err := w.keepBlind(*q.Keep); err != nil {
+	case q.Keep:
+		if err := w.keepBlind(); err != nil {
 			return fail(err)
 		}
 		return reply{}

@@ -15,9 +15,6 @@ import (
 	"tune/space"
 )
 
-// alignment is the alignment of the first element of each buffer.
-const alignment = 64
-
 // guardBytes is the size of the inaccessible area on each side of a buffer. It is larger than a page, so that accesses of a whole
 // row past the end are caught, not only of an element.
 const guardBytes = 1 << 20
@@ -74,6 +71,8 @@ type evidenceArea struct {
 	Size   int // of all slots
 	Slot   int // bytes of one
 	Slots  int
+	// The same memory has room for the outputs of Blind calls, each of which takes Outputs bytes.
+	Outputs, Blind int
 }
 
 // The evidence of one request: at least one call of each sample, if there are not too many samples.
@@ -90,13 +89,28 @@ func newEvidenceArea(regions []region, offset int) evidenceArea {
 		if r.Mode == InOut {
 			a.Slot += roundUp(r.Bytes, alignment)
 		}
+		if r.Mode != In {
+			a.Outputs += roundUp(r.Bytes, alignment)
+		}
 	}
+	a.Blind = BlindCalls(a.Outputs, 0)
 	if a.Slot == 0 {
 		return a
 	}
 	a.Slots = min(max(evidenceBytes/a.Slot, 1), mostEvidence)
-	a.Size = roundUp(a.Slot*a.Slots, os.Getpagesize())
+	a.Size = roundUp(max(a.Slot*a.Slots, a.Outputs*a.Blind), os.Getpagesize())
 	return a
+}
+
+// atBlind returns the position in the area of what a blind call wrote to a buffer.
+func (a evidenceArea) atBlind(regions []region, call, buffer int) int {
+	at := call * a.Outputs
+	for _, r := range regions[:buffer] {
+		if r.Mode != In {
+			at += roundUp(r.Bytes, alignment)
+		}
+	}
+	return at
 }
 
 // at returns the position in the area of a buffer's content before or after the call.

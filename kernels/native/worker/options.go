@@ -177,15 +177,28 @@ type BlindRequest struct {
 	Threads int   // that a call claims to use; 0 means 1
 	Cold    bool  // keeps the buffers out of the caches; otherwise they are read before each call
 	Away    bool  // keeps the outputs out of the caches: stores past the caches take longer where they hold the line
+	Whole   bool  // has some of the calls work on a variant whose reference is known; the candidate may have met it before
 	// Idle calls a function that does nothing in place of the candidate, so that the time is that of everything beside the calls.
 	Idle  bool
 	Limit time.Duration // of the CPU time, for each thread; must be set
 }
 
+// alignment is the alignment of the first element of each buffer.
+const alignment = 64
+
+// BlindCalls returns how many blind calls a request may have where each writes so many bytes to so many buffers: all their results are kept until
+// tune has drawn those that it looks at.
+func BlindCalls(outputs, buffers int) int {
+	const most, room = 256, 4 << 20
+	return min(most, max(1, room/max(outputs+alignment*buffers, 1)))
+}
+
 // Blind is the result of blind calls.
 type Blind struct {
 	// Seconds is how long all calls took together: CPU time of all threads of the candidate, or elapsed time. It includes what is done beside them.
-	Seconds  float64
+	Seconds float64
+	// Own is the CPU time of the worker's own threads, which prepare the calls and copy their results. A candidate could have them do its work.
+	Own      float64
 	Evidence []Evidence // of the calls that were looked at
 }
 

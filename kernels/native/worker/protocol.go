@@ -70,7 +70,7 @@ type request struct {
 	Sample  bool          `json:",omitempty"` // runs what was prepared
 	Result  bool          `json:",omitempty"` // asks what Sample measured
 	Blind   *blindRequest `json:",omitempty"`
-	Keep    *[]int        `json:",omitempty"` // asks for the results of these blind calls
+	Keep    bool          `json:",omitempty"` // copies the results of blind calls to where tune reads them
 }
 
 type mapRequest struct {

@@ -129,24 +129,6 @@ __attribute__((visibility("default"), noinline)) void tune_nothing(void *const *
 	(void)buffers, (void)dims;
 }
 
-/* Removes n bytes from all caches. */
-__attribute__((visibility("default"), noinline)) void tune_flush(const u8 *p, i64 n)
-{
-	for (i64 i = 0; i < n + 63; i += 64) {
-		const u8 *line = p + (i < n ? i : n - 1);
-#if defined(__x86_64__)
-		__asm__ volatile("clflush %0" : : "m"(*line) : "memory");
-#elif defined(__aarch64__)
-		__asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
-#endif
-	}
-#if defined(__x86_64__)
-	__asm__ volatile("mfence" ::: "memory");
-#elif defined(__aarch64__)
-	__asm__ volatile("dsb ish" ::: "memory");
-#endif
-}
-
 __attribute__((visibility("default"), noinline)) void tune_harness(struct run *r)
 {
 	void (*volatile call)(void *const *, const i64 *) = r->call;
