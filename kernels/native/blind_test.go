@@ -120,8 +120,7 @@ func TestBlindCalls(t *testing.T) {
 	}
 }
 
-// TestBlindEvidence: what blind calls wrote is verified, at once where they worked on one variant, and else by a call of the candidate that is loaded anew. A
-// candidate that is clearly behind makes none.
+// TestBlindEvidence: what blind calls wrote is verified, at once where they worked on one variant, and else by a call of the candidate that is loaded anew.
 func TestBlindEvidence(t *testing.T) {
 	one, right, wrong := copying()
 	for _, c := range []struct {
@@ -135,7 +134,7 @@ func TestBlindEvidence(t *testing.T) {
 		{"wrong on a variant", 0, wrong, 1e-3, "in a timed call"},
 		{"right on parts of several", -1, right, 1e-3, ""},
 		{"wrong on parts of several", -1, wrong, 1e-3, "keeps something between calls"},
-		{"behind", 0, wrong, 0, ""},
+		{"a probe of tune, which nothing is said of", 0, wrong, 0, ""},
 	} {
 		f := &fake{seconds: 1e-3}
 		m := newFakeMeter(f, 0)
