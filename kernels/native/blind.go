@@ -33,9 +33,11 @@ const (
 	blindLong    = 0.1
 	// A blind call may take blindTimes times as long as a timed one, or as many times as long as the baseline's does if that is more. A request may take
 	// blindSlack seconds more. Its outputs go from the nearest cache to the next one, because each call has its own, and inputs that the nearest cache does not
-	// hold come from caches that others use too: the rates, in bytes per second.
-	blindTimes   = 1.1
+	// hold come from caches that others use too: the rates, in bytes per second. What a call finds in the processor, such as predictions of its branches, is
+	// worth blindEach seconds at most.
+	blindTimes   = 1.15
 	blindSlack   = 4e-6
+	blindEach    = 40e-9
 	blindOutputs = 32e9
 	blindInputs  = 96e9
 	blindNear    = 32 << 10 // bytes
@@ -105,9 +107,9 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 
 func secondsWords(seconds float64) string { return space.Unit("ns").Words(seconds * nanoseconds) }
 
-// blindMoves returns how many seconds longer a blind call may take because of what it moves between caches.
+// blindMoves returns how many seconds longer a blind call may take because of what it finds in the processor, and of what it moves between caches.
 func (m *meter) blindMoves() float64 {
-	moves := float64(m.outputs) / blindOutputs
+	moves := blindEach + float64(m.outputs)/blindOutputs
 	if m.bytes > blindNear {
 		moves += float64(m.inputs) / blindInputs
 	}

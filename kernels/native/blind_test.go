@@ -29,11 +29,11 @@ func TestBlind(t *testing.T) {
 		{name: "shorter", blind: []float64{said / 2}, now: said, charged: said / 2 / blindTimes, tries: 1},
 		{name: "longer once", blind: []float64{2 * said, said}, now: said, charged: said / blindTimes, tries: 2},
 		{name: "a third is hidden", blind: []float64{1.5 * said}, now: said, refused: true, tries: blindTries},
-		{name: "a seventh is hidden", blind: []float64{1.17 * said}, now: said, refused: true, tries: blindTries},
+		{name: "a fifth is hidden", blind: []float64{1.25 * said}, now: said, refused: true, tries: blindTries},
 		{name: "the machine is slower now", blind: []float64{1.5 * said}, now: 1.45 * said, charged: 1.45 * said, tries: blindTries},
 		{name: "stores past the caches", blind: []float64{1.5 * said}, now: said, away: said, charged: said / blindTimes, tries: 2},
 		{name: "the baseline's take longer too", blind: []float64{1.5 * said}, now: said, baseline: 1.4, charged: 1.5 / 1.54 * said, tries: 1},
-		{name: "the baseline's take less", blind: []float64{1.17 * said}, now: said, baseline: 0.5, refused: true, tries: blindTries},
+		{name: "the baseline's take less", blind: []float64{1.25 * said}, now: said, baseline: 0.5, refused: true, tries: blindTries},
 		{name: "the baseline", blind: []float64{1.5 * said}, now: said, isIt: true, tries: blindTries},
 	} {
 		var seen reactions
