@@ -14,7 +14,7 @@ import (
 )
 
 // The times of timed calls come from the candidate's process, and so does the evidence of what they did. On purpose a candidate can change the
-// former, and find out of which calls there will be evidence. So each candidate makes blind calls as well (see worker.Blind), and
+// former, and find out of which calls there will be evidence. So a candidate that is not clearly behind makes blind calls as well (see worker.Blind), and
 // they must not take much longer than the timed ones were said to take.
 const (
 	// A request has calls for blindSeconds, and no more than there is room for the results of. Where their buffers do not fit into half of the second-level cache, it has fewer, for
@@ -26,8 +26,8 @@ const (
 	blindCold = 200e-6
 	// With several threads it has calls for blindThreads seconds: some threads may still work when their results are asked for.
 	blindThreads = 5e-3
-	// blindRepeats is how many requests make a try. Where the buffers of a request have more than blindLarge bytes, or the candidate is clearly behind, it is
-	// two, and where its calls take longer than blindLong seconds one. As many requests show what everything beside the calls takes.
+	// blindRepeats is how many requests make a try. Where the buffers of a request have more than blindLarge bytes it is two, and where its calls take longer
+	// than blindLong seconds one. As many requests show what everything beside the calls takes.
 	blindRepeats = 6
 	blindLarge   = 16 << 20 // bytes
 	blindLong    = 0.1
@@ -152,8 +152,8 @@ func (m *meter) blindly(ctx context.Context, calls int, said float64, away bool)
 	switch {
 	case said*float64(calls) > blindLong:
 		repeats = 1
-	case calls*m.bytes > blindLarge, m.behind:
-		repeats = 2 // writing the contents takes longer than the calls, or the candidate has lost
+	case calls*m.bytes > blindLarge:
+		repeats = 2 // writing the contents takes longer than the calls
 	}
 	if !away {
 		if err := m.blindWhole(ctx, request); err != nil {

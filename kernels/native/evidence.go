@@ -208,7 +208,7 @@ func (m *meter) leastRepeats() int {
 //  1. Where the buffers are large, it makes and verifies further calls (verifyKnown).
 //  2. Where no timed call has been verified, it makes and verifies one more (verifyOne): a candidate may be right in its first calls and
 //     wrong in the thousandth.
-//  3. It makes blind calls, and compares their time with that of the timed ones (verifyBlind).
+//  3. Where it is not clearly behind, it makes blind calls, and compares their time with that of the timed ones (verifyBlind).
 //  4. It makes and verifies a call on inputs from a part of their range (verifyNarrowed).
 //  5. It makes a call on inputs with another distribution, loads the candidate anew, in a process of its own, and verifies that the call
 //     writes the same again (verifyReshaped).

@@ -55,7 +55,6 @@ type meter struct {
 	whole       []float64 // by request: the time of a call on wholly new inputs, in seconds
 	began       time.Time // when the candidate came to be timed
 	leads       bool      // whether it is the best so far
-	behind      bool      // whether it is clearly behind the best
 	said        float64   // the seconds a call that decide about it; 0 where none do
 	charged     float64   // the seconds a call that it is charged at least, by blind calls; 0 where there were none
 	turns       []float64 // of a comparison in this process, seconds a call

@@ -104,7 +104,9 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 			if err := m.revisit(ctx); err != nil {
 				return err
 			}
-			m.behind, m.leads, m.said = e.stopped, !e.stopped && (best == 0 || e.Cost < best), e.Cost
+			if !e.stopped {
+				m.leads, m.said = best == 0 || e.Cost < best, e.Cost
+			}
 			return m.verifyTimed(ctx, e.stopped)
 		})
 	})

@@ -209,8 +209,11 @@ func (w *Worker) Blind(ctx context.Context, t BlindRequest) (Blind, error) {
 	used.ours = w.running.ours()
 	caller, known := used.threads[used.caller]
 	switch {
+	case t.Clock == Wall && t.Idle:
+		out.Seconds = 0 // of the least of two clocks, each without what is beside the calls
 	case t.Clock == Wall:
-		out.Seconds = took.Seconds()
+		// Where others use the cores, the wall clock goes on, and the threads' own does not.
+		out.Seconds = min(took.Seconds(), used.candidates()/float64(max(t.Threads, 1)))
 	case t.Idle && known:
 		out.Seconds = caller.Seconds() // whatever others do then is no reason to subtract more
 	default:
