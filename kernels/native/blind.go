@@ -17,8 +17,8 @@ import (
 // former, and find out of which calls there will be evidence. So a candidate that is not clearly behind makes blind calls as well (see worker.Blind), and
 // they must not take much longer than the timed ones were said to take.
 const (
-	// A request has calls for blindSeconds, and no more than there is room for the results of. Where their buffers do not fit into half of the second-level cache, it has fewer, for
-	// blindLeast.
+	// A request has calls for blindSeconds, and no more than there is room for the results of. Where their buffers do not fit into half of the
+	// second-level cache, it has fewer, for blindLeast.
 	blindSeconds = 1e-3
 	blindLeast   = 25e-6
 	blindBytes   = 64 << 20 // of the buffers of more than one call
@@ -161,16 +161,22 @@ func (m *meter) blindly(ctx context.Context, calls int, said float64, away bool)
 		}
 	}
 	took, decisive, err := m.blindLeast(ctx, request, repeats)
-	if err == nil && away && !m.cold {
+	if err != nil {
+		return 0, err
+	}
+	if away && !m.cold {
 		request.Away = true
-		past, others, e := m.blindLeast(ctx, request, repeats)
-		if err = e; past < took {
+		past, others, err := m.blindLeast(ctx, request, repeats)
+		if err != nil {
+			return 0, err
+		}
+		if past < took {
 			took, decisive, others = past, others, decisive
 		}
 		m.evidence.decideBlind(others)
 	}
 	m.evidence.decideBlind(decisive)
-	return took, err
+	return took, nil
 }
 
 // blindWhole makes blind calls of which some are on contents whose reference is known. Their time says nothing: a candidate may have kept the results.

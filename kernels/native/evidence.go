@@ -58,7 +58,7 @@ func (e *evidence) keepBlind(list []worker.Evidence) {
 	}
 }
 
-// decideBlind keeps blind calls of a request whose time decides, in place of those that seemed to decide before. At least one is kept.
+// decideBlind keeps blind calls of a request whose time decides, before those that decided earlier. At least one is kept.
 func (e *evidence) decideBlind(list []worker.Evidence) {
 	var decided []keptCall
 	for _, one := range list {

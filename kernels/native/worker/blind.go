@@ -21,7 +21,8 @@ import (
 //     draws that sequence once more in its own process, so that it knows what each call was given.
 //   - After the last call, the results of all are copied to memory that tune shares. Then tune draws the calls that are looked at, and tells nobody. So the
 //     candidate has to do the work of all of them.
-//   - The time is what the system says of the threads of the candidate, from before the contents are written until the results were read.
+//   - The time is what the system says of the threads of the candidate, from before the contents are written until the results were read. With several
+//     threads it is the lesser of their mean and the wall clock.
 
 // blindRequest asks a worker to prepare blind calls.
 type blindRequest struct {
@@ -153,7 +154,8 @@ func (w *child) shareFixed(set int) {
 	}
 }
 
-// keepBlind copies what all blind calls wrote. If it were asked for some of them, the candidate could find the request in the memory of the worker, and do no others.
+// keepBlind copies what all blind calls wrote. If it were asked for some of them, the candidate could find the request in the memory of the
+// worker, and do no others.
 func (w *child) keepBlind() error {
 	p := w.prepared
 	if p == nil || !p.sampled || p.blind == 0 {
@@ -186,7 +188,8 @@ func (w *Worker) Blind(ctx context.Context, t BlindRequest) (Blind, error) {
 		w.memory.forgetEvidence()
 	}
 	wall, cpu := 2*t.Limit+patience, t.Limit*time.Duration(max(t.Threads, 1))
-	q := blindRequest{Dims: t.Dims, Calls: t.Calls, Wall: t.Clock == Wall, Cold: t.Cold, Away: t.Away, Whole: t.Whole, Idle: t.Idle, Seed: [2]uint64{kernels.FreshSeed(), kernels.FreshSeed()}}
+	q := blindRequest{Dims: t.Dims, Calls: t.Calls, Wall: t.Clock == Wall, Cold: t.Cold, Away: t.Away, Whole: t.Whole, Idle: t.Idle,
+		Seed: [2]uint64{kernels.FreshSeed(), kernels.FreshSeed()}}
 	before := w.running.look()
 	r, err := w.ask(ctx, request{Blind: &q}, nil, wall, cpu)
 	if err != nil {
@@ -224,16 +227,6 @@ func (w *Worker) Blind(ctx context.Context, t BlindRequest) (Blind, error) {
 		err = w.memory.check()
 	}
 	return out, err
-}
-
-// own returns how much CPU time the threads of the worker itself used, the caller apart.
-func (u usage) own() (sum time.Duration) {
-	for _, id := range u.ours {
-		if id != u.caller {
-			sum += u.threads[id]
-		}
-	}
-	return sum
 }
 
 // candidates returns how much CPU time the threads of a candidate used, the caller and all others.
@@ -281,13 +274,4 @@ func (w *Worker) blindEvidence(q blindRequest, calls []int) (list []Evidence, er
 		list = append(list, one)
 	}
 	return list, err
-}
-
-// read reads a part of an input of a content.
-func (p *Pool) read(to []byte, content, buffer, at int) error {
-	_, err := p.file.ReadAt(to, int64(content*p.request.Stride+p.request.Offsets[buffer]+at))
-	if err != nil {
-		return fmt.Errorf("reading the inputs of timed calls: %w", err)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -172,7 +173,7 @@ type Evidence struct {
 type BlindRequest struct {
 	Dims    []int64
 	Calls   int   // at least 1; each works on a copy of the buffers
-	Look    int   // at how many of them tune looks, as far as there is room
+	Look    int   // at how many of them tune looks, at most at all
 	Clock   Clock // must be set
 	Threads int   // that a call claims to use; 0 means 1
 	Cold    bool  // keeps the buffers out of the caches; otherwise they are read before each call
@@ -183,9 +184,6 @@ type BlindRequest struct {
 	Limit time.Duration // of the CPU time, for each thread; must be set
 }
 
-// alignment is the alignment of the first element of each buffer.
-const alignment = 64
-
 // BlindCalls returns how many blind calls a request may have where each writes so many bytes to so many buffers: all their results are kept until
 // tune has drawn those that it looks at.
 func BlindCalls(outputs, buffers int) int {
@@ -195,7 +193,8 @@ func BlindCalls(outputs, buffers int) int {
 
 // Blind is the result of blind calls.
 type Blind struct {
-	// Seconds is how long all calls took together: CPU time of all threads of the candidate, or elapsed time. It includes what is done beside them.
+	// Seconds is how long all calls took together: CPU time of all threads of the candidate, and with the clock Wall the
+	// lesser of their mean and the elapsed time. It includes what is done beside them.
 	Seconds float64
 	// Own is the CPU time of the worker's own threads, which prepare the calls and copy their results. A candidate could have them do its work.
 	Own      float64
@@ -204,6 +203,9 @@ type Blind struct {
 
 // Validate says what is wrong with a request.
 func (r BlindRequest) Validate() error {
+	if r.Limit == 0 {
+		return errors.New("blind calls need a limit")
+	}
 	return TimeRequest{Dims: r.Dims, Calls: r.Calls, Samples: 1, Clock: r.Clock, Threads: r.Threads, Limit: r.Limit}.Validate()
 }
 
@@ -234,6 +236,9 @@ func (r TimeRequest) Validate() error {
 	}
 	return nil
 }
+
+// alignment is the alignment of the first element of each buffer.
+const alignment = 64
 
 // The sizes of the arguments of a call.
 const (

@@ -34,8 +34,8 @@ func NewPool(buffers []Buffer, variants [][][]byte, whole int) (*Pool, error) {
 	q := &p.request
 	q.Count = len(variants)
 	for j, b := range buffers {
-		same := func(inputs [][]byte) bool { return bytes.Equal(inputs[j], variants[0][j]) }
-		q.Fixed = append(q.Fixed, b.Mode == In && !slices.ContainsFunc(variants, func(inputs [][]byte) bool { return !same(inputs) }))
+		varies := slices.ContainsFunc(variants, func(inputs [][]byte) bool { return !bytes.Equal(inputs[j], variants[0][j]) })
+		q.Fixed = append(q.Fixed, b.Mode == In && !varies)
 		at := -1
 		if b.Mode != Out {
 			at = q.Stride
@@ -83,5 +83,14 @@ func (w *Worker) sharePool(ask func(request, *os.File) error) error {
 		return err
 	}
 	n.pool = w.pool
+	return nil
+}
+
+// read reads a part of an input of a content.
+func (p *Pool) read(to []byte, content, buffer, at int) error {
+	_, err := p.file.ReadAt(to, int64(content*p.request.Stride+p.request.Offsets[buffer]+at))
+	if err != nil {
+		return fmt.Errorf("reading the inputs of timed calls: %w", err)
+	}
 	return nil
 }

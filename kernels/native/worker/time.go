@@ -241,12 +241,7 @@ func (u usage) since(before usage) usage {
 
 // work returns the CPU time of a call, of all threads of the candidate together.
 func (u usage) work(r reply) float64 {
-	all := u.process.Seconds() - (r.Spent - r.Timed)
-	for _, id := range u.ours {
-		if id != u.caller {
-			all -= u.threads[id].Seconds()
-		}
-	}
+	all := u.process.Seconds() - (r.Spent - r.Timed) - u.own().Seconds()
 	return max(all, 0) / float64(max(r.Calls, 1))
 }
 
@@ -257,13 +252,17 @@ func (u usage) beside() float64 {
 	if !known {
 		return 0
 	}
-	rest := u.least - caller
+	return (u.least - caller - u.own()).Seconds()
+}
+
+// own returns how much CPU time the threads of the worker itself used, the caller apart.
+func (u usage) own() (sum time.Duration) {
 	for _, id := range u.ours {
 		if id != u.caller {
-			rest -= u.threads[id]
+			sum += u.threads[id]
 		}
 	}
-	return rest.Seconds()
+	return sum
 }
 
 // helpLimit is how many seconds of CPU time the threads of a serial candidate may use in a request in which the caller uses spent: next to
@@ -356,12 +355,7 @@ func (u usage) doubt(r reply, t TimeRequest, rate func(Clock) float64) error {
 			return nil
 		}
 	}
-	var ours time.Duration
-	for _, id := range u.ours {
-		if id != u.caller {
-			ours += u.threads[id]
-		}
-	}
+	ours := u.own()
 	if help := u.beside(); threads == 1 && len(u.ours) > 0 && help > helpLimit(mine) {
 		return u.undeclared()
 	}
