@@ -70,7 +70,7 @@ var guideTimes = strings.NewReplacer("--strategy grid --evals 14", "--strategy g
 	"--budget 30s", "--evals 1", "lines: 300000", "lines: 2000", "repeats: 5", "repeats: 2", "--limit 20s", "--limit 100ms", "--seeds 20", "--seeds 3",
 	"my-kernel/kernel.yaml --budget 5m", "my-kernel/kernel.yaml --shape n=4096 --budget 5m", "--evals 40", "--evals 3", "--evals 10 --dir downloaded", "--evals 1 --dir downloaded",
 	"--evals 6 --dir runs/wide", "--evals 1 --dir runs/wide", "--evals 8 --dir runs/replayed", "--evals 2 --dir runs/replayed",
-	"Budget: 30 * time.Second", "Budget: 4 * time.Second, Evaluations: 2", "go mod tidy", "sed -n '/^require (/,/^)/p' REPO/go.mod >> go.mod && cp REPO/go.sum .",
+	"Budget: 30 * time.Second", "Budget: 8 * time.Second, Evaluations: 2", "go mod tidy", "sed -n '/^require (/,/^)/p' REPO/go.mod >> go.mod && cp REPO/go.sum .",
 	"tune library products.yaml --budget 20m --out products-lib", "tune check products.yaml")
 
 // guideJobs are the sections of which every command is run.
