@@ -61,8 +61,8 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 	var times, ratios, later []float64
 	for try := range blindTries {
 		now := said
-		if try > 0 {
-			// The machine may be slower than it was.
+		if try > 0 || !m.slow() {
+			// The machine may be slower than it was, or faster.
 			time.Sleep(time.Duration(try) * blindBreak)
 			turn, err := m.takeTurns(ctx, 1)
 			if err != nil {
@@ -78,7 +78,7 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 			return err
 		}
 		took = max(took-blindSlack/float64(calls)-m.blindMoves(), 0)
-		if took <= limit*said {
+		if took <= limit*min(said, now) {
 			m.noteBlind(took / said)
 			m.chargeAtLeast(took / limit)
 			return nil

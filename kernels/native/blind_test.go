@@ -17,7 +17,7 @@ func TestBlind(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		blind    []float64 // seconds a blind call, by try; the last one goes on
-		now      float64   // seconds that a timed call is said to take after the first try
+		now      float64   // seconds that a timed call is said to take beside a try
 		away     float64   // seconds a blind call on outputs out of the caches; 0 for the same
 		baseline float64   // what a blind call of the baseline takes over a timed one; 0 where that is unknown
 		isIt     bool      // the baseline
@@ -31,6 +31,8 @@ func TestBlind(t *testing.T) {
 		{name: "a third is hidden", blind: []float64{1.5 * said}, now: said, refused: true, tries: blindTries},
 		{name: "a fifth is hidden", blind: []float64{1.25 * said}, now: said, refused: true, tries: blindTries},
 		{name: "the machine is slower now", blind: []float64{1.5 * said}, now: 1.45 * said, charged: 1.45 * said, tries: blindTries},
+		{name: "the machine is faster now", blind: []float64{0.75 * said}, now: 0.75 * said, charged: 0.75 * said / blindTimes, tries: 1},
+		{name: "the machine is faster now, and a quarter is hidden", blind: []float64{said}, now: 0.75 * said, refused: true, tries: blindTries},
 		{name: "stores past the caches", blind: []float64{1.5 * said}, now: said, away: said, charged: said / blindTimes, tries: 2},
 		{name: "the baseline's take longer too", blind: []float64{1.5 * said}, now: said, baseline: 1.4, charged: 1.5 / 1.54 * said, tries: 1},
 		{name: "the baseline's take less", blind: []float64{1.25 * said}, now: said, baseline: 0.5, refused: true, tries: blindTries},
