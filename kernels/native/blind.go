@@ -160,13 +160,13 @@ func (m *meter) blindly(ctx context.Context, calls int, said float64, away bool)
 			return 0, err
 		}
 	}
-	took, decisive, err := m.blindLeast(ctx, request, repeats)
+	took, decisive, err := m.fastestRequest(ctx, request, repeats)
 	if err != nil {
 		return 0, err
 	}
 	if away && !m.cold {
 		request.Away = true
-		past, others, err := m.blindLeast(ctx, request, repeats)
+		past, others, err := m.fastestRequest(ctx, request, repeats)
 		if err != nil {
 			return 0, err
 		}
@@ -191,9 +191,9 @@ func (m *meter) blindWhole(ctx context.Context, request worker.BlindRequest) err
 	return err
 }
 
-// blindLeast repeats a request, and returns the seconds that a call takes: the least of a request, less the least of what is beside its calls. It returns the
+// fastestRequest repeats a request, and returns the seconds that a call takes: the least of a request, less the least of what is beside its calls. It returns the
 // calls of that request too, as far as they have to be verified: in the others a candidate may have worked.
-func (m *meter) blindLeast(ctx context.Context, request worker.BlindRequest, repeats int) (seconds float64, decisive []worker.Evidence, err error) {
+func (m *meter) fastestRequest(ctx context.Context, request worker.BlindRequest, repeats int) (seconds float64, decisive []worker.Evidence, err error) {
 	beside, own := math.Inf(1), math.Inf(1)
 	var made []worker.Blind
 	for range repeats {
