@@ -86,7 +86,7 @@ func TestBlindBeside(t *testing.T) {
 	f := &fake{seconds: said}
 	m := newFakeMeter(f, 0)
 	m.bytes, m.buffers = 1<<10, 2
-	calls := m.blindCalls(said)
+	const calls = 100
 	took, err := m.blindly(t.Context(), calls, said, false)
 	if err != nil || took != said {
 		t.Errorf("where nothing is beside the calls, one takes %v s, %v", took, err)
