@@ -1,6 +1,7 @@
 package native
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ func TestBlind(t *testing.T) {
 		{name: "longer once", blind: []float64{2 * said, said}, now: said, charged: said / blindTimes, tries: 2},
 		{name: "a third is hidden", blind: []float64{1.5 * said}, now: said, refused: true, tries: blindTries},
 		{name: "a fifth is hidden", blind: []float64{1.25 * said}, now: said, refused: true, tries: blindTries},
+		{name: "so little is too long that others may be the reason", blind: []float64{1.17 * said}, now: said, charged: 1.17 * said, tries: blindTries},
 		{name: "the machine is slower now", blind: []float64{1.5 * said}, now: 1.45 * said, charged: 1.45 * said, tries: blindTries},
 		{name: "the machine is faster now", blind: []float64{0.75 * said}, now: 0.75 * said, charged: 0.75 * said / blindTimes, tries: 1},
 		{name: "the machine is faster now, and a quarter is hidden", blind: []float64{said}, now: 0.75 * said, refused: true, tries: blindTries},
@@ -87,13 +89,13 @@ func TestBlindBeside(t *testing.T) {
 	m := newFakeMeter(f, 0)
 	m.bytes, m.buffers = 1<<10, 2
 	const calls = 100
-	took, err := m.blindly(t.Context(), calls, said, false)
+	took, err := m.blindly(t.Context(), calls, said, 0, false)
 	if err != nil || took != said {
 		t.Errorf("where nothing is beside the calls, one takes %v s, %v", took, err)
 	}
 	f.beside = 1
 	f.blind = func(q worker.BlindRequest) worker.Blind { return worker.Blind{Seconds: said * float64(q.Calls)} }
-	if took, err = m.blindly(t.Context(), calls, said, false); err != nil || took < 0.9*said {
+	if took, err = m.blindly(t.Context(), calls, said, 0, false); err != nil || took < 0.9*said {
 		t.Errorf("where a second was spent beside the calls, one takes %v s, %v", took, err)
 	}
 }
@@ -209,20 +211,40 @@ func TestCharge(t *testing.T) {
 
 // TestBlindOwn: what the worker's own threads use beyond what they need is the candidate's, which may have them do its work.
 func TestBlindOwn(t *testing.T) {
-	const said = 10e-6
-	for _, c := range []struct{ own, idle, least, most float64 }{
-		{100e-6, 100e-6, 0, 0},
-		{1e-3, 100e-6, 0.5, 2},
-		{1e-3, 1e-3, 0.5, 2}, // it works in requests without calls as well
+	const said, calls = 10e-6, 100
+	for _, c := range []struct{ own, idle, begin, least, most float64 }{
+		{100e-6, 100e-6, 120e-6, 0, 0},
+		{1e-3, 100e-6, 120e-6, 0.5, 2},
+		{1e-3, 1e-3, 120e-6, 0.5, 2},     // it works in requests without calls as well
+		{600e-6, 600e-6, 120e-6, 0.1, 2}, // so do they where this machine needs less,
+		{600e-6, 600e-6, 300e-6, 0, 0},   // and not where it needs as much
 	} {
 		f := &fake{seconds: said, own: c.idle}
 		m := newFakeMeter(f, 0)
 		m.bytes, m.buffers = 1<<10, 2
-		calls := m.blindCalls(said)
 		f.blind = func(q worker.BlindRequest) worker.Blind { return worker.Blind{Own: c.own} }
-		took, err := m.blindly(t.Context(), calls, said, false)
-		if all := took * float64(calls) / 1e-3; err != nil || all < c.least || all > c.most {
-			t.Errorf("%v s, and %v s without calls: %v ms count, %v", c.own, c.idle, all, err)
+		took, err := m.blindly(t.Context(), calls, said, c.begin, false)
+		if all := took * calls / 1e-3; err != nil || all < c.least || all > c.most {
+			t.Errorf("%v s, %v s without calls, and %v s to begin: %v ms count, %v", c.own, c.idle, c.begin, all, err)
+		}
+	}
+}
+
+// TestBlindBegin: what this machine needs counts, within limits, and what it needs now counts from the second try on.
+func TestBlindBegin(t *testing.T) {
+	m := newFakeMeter(&fake{seconds: 1e-6}, 0)
+	if begin := m.ownBegin(t.Context(), true); begin != 120e-6 {
+		t.Errorf("where the machine is not known: %v s", begin)
+	}
+	for needs, want := range map[float64]float64{0: 120e-6, 50e-6: 120e-6, 300e-6: 300e-6, 1: 1e-3} {
+		m.blindBegin = func(_ context.Context, again bool) float64 {
+			if again {
+				return needs
+			}
+			return 0
+		}
+		if before, now := m.ownBegin(t.Context(), false), m.ownBegin(t.Context(), true); before != 120e-6 || now != want {
+			t.Errorf("where it needs %v s: %v s before, and %v s now, want %v", needs, before, now, want)
 		}
 	}
 }

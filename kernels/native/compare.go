@@ -355,7 +355,10 @@ func (r *rounds) meterOf(ctx context.Context, e *entrant) (m *meter, err error) 
 	if r.Peak {
 		length = timing.SampleSeconds
 	}
-	m, err = e.c.newMeter(ctx, e.w, metering{length: length, manner: r.manner, known: e.known, against: r.reactions, isBaseline: e == r.entrants[0]})
+	begin := func(ctx context.Context, again bool) float64 { return r.problem.host.blindBegin(ctx, e.o, again) }
+	m, err = e.c.newMeter(ctx, e.w, metering{
+		length: length, manner: r.manner, known: e.known, against: r.reactions, isBaseline: e == r.entrants[0], blindBegin: begin,
+	})
 	if err == nil {
 		m.strict = true
 	}

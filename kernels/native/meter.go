@@ -48,6 +48,8 @@ type meter struct {
 	// against is how the baseline of the comparison reacts to new inputs. isBaseline says that the candidate is this baseline.
 	against    *reactions
 	isBaseline bool
+	// blindBegin is that of the host; see metering.
+	blindBegin func(ctx context.Context, again bool) float64
 
 	staleInRow int // requests in a row that looked stale
 	manner
@@ -80,6 +82,8 @@ type metering struct {
 	// against is nil, the baseline is that of the candidate's problem.
 	against    *reactions
 	isBaseline bool
+	// blindBegin returns what the worker's own threads take to begin and to end blind calls, in CPU seconds: see Host.blindBegin.
+	blindBegin func(ctx context.Context, again bool) float64
 }
 
 // newMeter loads a compiled candidate in a worker and finds out how many calls make a sample.
@@ -108,7 +112,7 @@ func (c *candidate) newMeter(ctx context.Context, w runner, how metering) (*mete
 	}
 	m.c, m.dims, m.threads, m.uses, m.variants = c, one.Dims, c.threads(), c.threads(), v
 	m.floor, m.wall, m.cold, m.hasty = p.work.MinSeconds, p.limits.Wall, p.work.Cold, p.host.hasty
-	m.buffers = len(one.Buffers)
+	m.buffers, m.blindBegin = len(one.Buffers), how.blindBegin
 	kept := 0 // bytes of a call that is kept
 	for _, b := range one.Buffers {
 		m.bytes += b.Bytes()

@@ -65,4 +65,21 @@ func TestGlimpse(t *testing.T) {
 	if err != nil || h.gauge.m == nil || len(h.gauge.seen) == 0 {
 		t.Errorf("the gauge: %v, %d turns", err, len(h.gauge.seen))
 	}
+	err = h.timed(t.Context(), 1, worker.Limits{}, func(o worker.Options) error {
+		if begin := h.blindBegin(t.Context(), o, false); begin != 0 {
+			t.Errorf("to begin blind calls takes %v s before that was measured", begin)
+		}
+		begin := h.blindBegin(t.Context(), o, true)
+		if kept := h.blindBegin(t.Context(), o, false); kept != begin || begin < 1e-6 || begin > 0.1 {
+			t.Errorf("to begin blind calls takes %v s, and then %v s", begin, kept)
+		}
+		h.endGauge()
+		if now := h.blindBegin(t.Context(), o, true); now == begin || now < 1e-6 || now > 0.1 {
+			t.Errorf("to begin blind calls takes %v s, and measured anew %v s", begin, now)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

@@ -77,7 +77,8 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	var m *meter
 	err = p.host.timed(ctx, c.threads(), p.limits, func(o worker.Options) error {
 		return p.host.borrow(ctx, o, c.company(), func(w runner) (err error) {
-			if m, err = c.newMeter(ctx, w, metering{length: timing.BurstSeconds}); err != nil {
+			begin := func(ctx context.Context, again bool) float64 { return p.host.blindBegin(ctx, o, again) }
+			if m, err = c.newMeter(ctx, w, metering{length: timing.BurstSeconds, blindBegin: begin}); err != nil {
 				return err
 			}
 			want := timing.Samples(m.perCall)
