@@ -44,9 +44,9 @@ const (
 	// On a busy machine, calls take longer now and then. So a candidate is refused only after blindTries tries, with longer and longer breaks.
 	blindTries = 6
 	blindBreak = 20 * time.Millisecond
-	// Where all calls of a request took no more than blindDoubt seconds too long, what others do on the core may be the reason. So the candidate is charged what
-	// its blind calls took, and is not refused.
-	blindDoubt = 30e-6
+	// Where calls took no more than blindDoubt seconds too long each, what others do on the core may be the reason. So the candidate is charged what its blind
+	// calls took, and is not refused.
+	blindDoubt = 100e-9
 	// blindLook is at how many calls of a request tune looks.
 	blindLook = 8
 )
@@ -61,34 +61,35 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 	}
 	calls := m.blindCalls(said)
 	limit := m.blindLimit()
-	var times, ratios, later []float64
-	excess := math.Inf(1) // of a call, in seconds
+	moves := blindSlack/float64(calls) + m.blindMoves()
+	least, excess := math.Inf(1), math.Inf(1) // of a try: what a call takes with its moves, and what it takes too long
+	var ratios, later []float64
 	for try := range blindTries {
+		time.Sleep(time.Duration(try) * blindBreak)
+		begin := m.ownBegin(ctx, try > 0)
 		now := said
 		if try > 0 || !m.slow() {
 			// The machine may be slower than it was, or faster.
-			time.Sleep(time.Duration(try) * blindBreak)
 			turn, err := m.takeTurns(ctx, 1)
 			if err != nil {
 				return err
 			}
 			now = turn[0]
 		}
-		begin := m.ownBegin(ctx, try > 0)
-		took, err := m.blindly(ctx, calls, said, begin, try > 0)
+		all, err := m.blindly(ctx, calls, said, begin, try > 0)
 		if r := kernels.AsRejection(err); r != nil && r.Status == space.Timeout {
 			return kernels.Reject(space.Invalid, "implausible: blind calls: %d, each of which was said to take %s: %s", calls, secondsWords(said), r.Reason)
 		}
 		if err != nil {
 			return err
 		}
-		took = max(took-blindSlack/float64(calls)-m.blindMoves(), 0)
+		took := max(all-moves, 0)
 		if took <= limit*min(said, now) {
 			m.noteBlind(took / said)
 			m.chargeAtLeast(took / limit)
 			return nil
 		}
-		times, excess = append(times, took), min(excess, took-limit*min(said, now))
+		least, excess = min(least, all), min(excess, took-limit*min(said, now))
 		if now > 0 {
 			ratios = append(ratios, took/now)
 			if try > 0 {
@@ -99,20 +100,21 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 			break
 		}
 	}
-	if m.noteBlind(timing.Median(ratios)); m.isBaseline {
-		return nil
+	if len(ratios) > 0 {
+		m.noteBlind(timing.Median(ratios))
 	}
-	least := slices.Min(times)
 	switch {
-	case timing.Median(ratios) <= limit:
+	case m.isBaseline:
+		return nil
+	case len(later) > 0 && timing.Median(ratios) <= limit:
 		m.chargeAtLeast(timing.Median(later))
 		return nil
-	case excess*float64(calls) <= blindDoubt:
+	case excess <= blindDoubt:
 		m.chargeAtLeast(least)
 		return nil
 	}
 	return kernels.Reject(space.Invalid, "implausible: a call takes %s by a clock that is out of its reach, and its timed calls were said to take %s: it changes the times, or does less where it is not looked at",
-		secondsWords(least), secondsWords(said))
+		secondsWords(max(least-moves, 0)), secondsWords(said))
 }
 
 func secondsWords(seconds float64) string { return space.Unit("ns").Words(seconds * nanoseconds) }
@@ -224,14 +226,14 @@ func (m *meter) fastestRequest(ctx context.Context, request worker.BlindRequest,
 		}
 		made = append(made, b)
 	}
-	took, own := math.Inf(1), timing.Median(idle)
+	took, own := math.Inf(1), (1+ownShare)*slices.Min(idle)
 	if !request.Away {
-		own = min(own, m.blindOwn(request.Calls, begin))
+		own = min((1+ownShare)*timing.Median(idle), m.blindOwn(request.Calls, begin))
 	}
 	for _, b := range made {
 		seconds, left := b.Seconds, b.Evidence
 		if m.uses == 1 && !m.cold {
-			seconds += max(b.Own-(1+ownShare)*own-ownSlack, 0)
+			seconds += max(b.Own-own-ownSlack, 0)
 		}
 		if seconds < took {
 			took, decisive, left = seconds, left, decisive
@@ -251,17 +253,17 @@ const (
 // as the candidate's, because it can have them work: where they return to, and what they call, stands in memory that it can write to. To remove lines from the
 // caches may take far longer than the calls, and never takes equally long: there, no limit would be of use.
 func (m *meter) blindOwn(calls int, begin float64) float64 {
-	const each, rate = 2e-6, 2e9
+	const each, rate = 2.5e-6, 1.6e9
 	return begin + float64(calls)*(each+float64(m.bytes)/rate)
 }
 
 // ownBegin returns what the worker's own threads may use to begin and to end blind calls, in seconds; again asks what they need on this machine now.
 func (m *meter) ownBegin(ctx context.Context, again bool) float64 {
-	const least, most = 120e-6, 1e-3
-	if m.blindBegin == nil {
+	const least, most = 150e-6, 500e-6
+	if m.blindBegin == nil || m.uses > 1 || m.cold {
 		return least
 	}
-	return min(max(m.blindBegin(ctx, again), least), most)
+	return min(max((1+ownShare)*m.blindBegin(ctx, again), least), most)
 }
 
 // blindLimit returns how many times as long as a timed call a blind one may take.

@@ -2,10 +2,12 @@ package native
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tune/kernels"
 	"tune/kernels/native/worker"
@@ -31,7 +33,7 @@ func TestBlind(t *testing.T) {
 		{name: "longer once", blind: []float64{2 * said, said}, now: said, charged: said / blindTimes, tries: 2},
 		{name: "a third is hidden", blind: []float64{1.5 * said}, now: said, refused: true, tries: blindTries},
 		{name: "a fifth is hidden", blind: []float64{1.25 * said}, now: said, refused: true, tries: blindTries},
-		{name: "so little is too long that others may be the reason", blind: []float64{1.17 * said}, now: said, charged: 1.17 * said, tries: blindTries},
+		{name: "so little is too long that others may be the reason", blind: []float64{1.165 * said}, now: said, charged: 1.165 * said, tries: blindTries},
 		{name: "the machine is slower now", blind: []float64{1.5 * said}, now: 1.45 * said, charged: 1.45 * said, tries: blindTries},
 		{name: "the machine is faster now", blind: []float64{0.75 * said}, now: 0.75 * said, charged: 0.75 * said / blindTimes, tries: 1},
 		{name: "the machine is faster now, and a quarter is hidden", blind: []float64{said}, now: 0.75 * said, refused: true, tries: blindTries},
@@ -209,6 +211,41 @@ func TestCharge(t *testing.T) {
 	charge(nil, 2, 1)
 }
 
+// TestChargeBeforeSure: a series that ends once it is sure decides by what blind calls have shown, and not by what timed calls say.
+func TestChargeBeforeSure(t *testing.T) {
+	const said, took = 1e-6, 1.28e-6
+	p := &Problem{spec: newTester(t), host: NewHost(HostOptions{})}
+	closed := 0
+	start := func(i int) *counted {
+		f := &counted{fake: fake{seconds: said}, closed: &closed}
+		if i == 1 {
+			f.blind = func(q worker.BlindRequest) worker.Blind { return worker.Blind{Seconds: took * float64(q.Calls)} }
+		}
+		return f
+	}
+	p.host.start = func(context.Context, worker.Options) (runner, error) { return start(0), nil }
+	c := &candidate{problem: p, point: p.Space().Default()}
+	var asked [][2]float64
+	sure := func(a, b float64) bool { asked = append(asked, [2]float64{a, b}); return true }
+	r := newRounds(p, []*candidate{c, c}, kernels.Series{Limit: time.Minute, Confirm: true, Seed: 1, Sure: sure})
+	r.drift, r.calm = newFakeMeter(&fake{seconds: 1e-3}, 0), true
+	for i, e := range r.entrants {
+		f := start(i)
+		if err := mapCase(f, Case{Buffers: []Buffer{{Elem: F32, Len: 4, Mode: Out}}, Inputs: [][]byte{nil}}); err != nil {
+			t.Fatal(err)
+		}
+		e.w, e.m, e.perCall = f, newFakeMeter(&f.fake, 0), said
+		r.opened = append(r.opened, f)
+	}
+	r.plan()
+	if err := errors.Join(r.Run(t.Context()), r.finish(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if len(asked) != 1 || math.Abs(asked[0][0]-1000) > 1 || math.Abs(asked[0][1]-1280) > 1 {
+		t.Errorf("it was asked of %v ns, want 1000 and 1280", asked)
+	}
+}
+
 // TestBlindOwn: what the worker's own threads use beyond what they need is the candidate's, which may have them do its work.
 func TestBlindOwn(t *testing.T) {
 	const said, calls = 10e-6, 100
@@ -233,18 +270,22 @@ func TestBlindOwn(t *testing.T) {
 // TestBlindBegin: what this machine needs counts, within limits, and what it needs now counts from the second try on.
 func TestBlindBegin(t *testing.T) {
 	m := newFakeMeter(&fake{seconds: 1e-6}, 0)
-	if begin := m.ownBegin(t.Context(), true); begin != 120e-6 {
+	if begin := m.ownBegin(t.Context(), true); begin != 150e-6 {
 		t.Errorf("where the machine is not known: %v s", begin)
 	}
-	for needs, want := range map[float64]float64{0: 120e-6, 50e-6: 120e-6, 300e-6: 300e-6, 1: 1e-3} {
+	for needs, want := range map[float64]float64{0: 150e-6, 50e-6: 150e-6, 200e-6: 250e-6, 1: 500e-6} {
 		m.blindBegin = func(_ context.Context, again bool) float64 {
 			if again {
 				return needs
 			}
 			return 0
 		}
-		if before, now := m.ownBegin(t.Context(), false), m.ownBegin(t.Context(), true); before != 120e-6 || now != want {
+		if before, now := m.ownBegin(t.Context(), false), m.ownBegin(t.Context(), true); before != 150e-6 || now != want {
 			t.Errorf("where it needs %v s: %v s before, and %v s now, want %v", needs, before, now, want)
 		}
+	}
+	m.uses = 2
+	if begin := m.ownBegin(t.Context(), true); begin != 150e-6 {
+		t.Errorf("for two threads, whose limit does not depend on it, it was measured: %v s", begin)
 	}
 }

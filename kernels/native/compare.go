@@ -500,6 +500,18 @@ func (r *rounds) end(ctx context.Context, _ int) error {
 		}
 	}
 	r.watch.end(ctx)
+	if r.Sure == nil {
+		return nil
+	}
+	// Whether the pairs are enough is decided by what the entrants are charged.
+	for i := range r.entrants {
+		if i == 0 && r.Once() {
+			continue
+		}
+		if err := r.leave(ctx, i); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -22,7 +22,7 @@ type gauge struct {
 	seen []float64 // the last turns, in seconds a call
 	// spent is the time that candidates have taken; waited is the part of it spent waiting for the core.
 	spent, waited time.Duration
-	// blindBegin is how many CPU seconds the worker's own threads took at last to begin and to end blind calls; 0 before that was measured.
+	// blindBegin is how many CPU seconds the worker's own threads took at least to begin and to end blind calls; 0 before that was measured.
 	blindBegin float64
 }
 
@@ -157,31 +157,33 @@ func (h *Host) endGauge() {
 	h.gauge.m = nil
 }
 
-// blindBegin returns how many CPU seconds the worker's own threads take to begin and to end blind calls, as last measured; 0 before that. With again it
-// is measured anew, in the gauge's process, in which there is no candidate: it differs from machine to machine, and changes where others use the machine. Only
-// the goroutine that times may call it.
+// blindBegin returns how many CPU seconds the worker's own threads take to begin and to end blind calls: the least that was measured, 0 for none. With again
+// it measures that now, in the gauge's process, in which there is no candidate: it differs from machine to machine, and where others use the machine. Only the
+// goroutine that times may call it.
 func (h *Host) blindBegin(ctx context.Context, o worker.Options, again bool) float64 {
-	const requests, share = 8, 0.75
+	const requests = 8
 	g := &h.gauge
 	if !again || h.startGauge(ctx, o) != nil {
 		return g.blindBegin
 	}
 	var own []float64
 	for range requests {
-		b, err := g.m.w.Blind(ctx, worker.BlindRequest{Dims: g.m.dims, Calls: 1, Clock: worker.CPU, Idle: true, Limit: g.m.wall})
+		b, err := g.m.w.Blind(ctx, worker.BlindRequest{Dims: g.m.dims, Calls: 1, Clock: worker.CPU, Threads: g.m.uses, Idle: true, Limit: g.m.wall})
 		if err != nil {
 			h.endGauge()
 			return g.blindBegin
 		}
 		own = append(own, b.Own)
 	}
-	slices.Sort(own)
-	g.blindBegin = timing.Quantile(own, share)
-	return g.blindBegin
+	now := timing.Median(own)
+	if g.blindBegin == 0 || now < g.blindBegin {
+		g.blindBegin = now
+	}
+	return now
 }
 
 func (h *Host) newGauge(ctx context.Context, o worker.Options) (*meter, error) {
-	o.Limits, o.Core, o.Executable = worker.Limits{}, h.timingCore(), h.options.Executable
+	o.Limits, o.Core, o.Executable, o.Halt = worker.Limits{}, h.timingCore(), h.options.Executable, false
 	w, err := h.start(context.WithoutCancel(ctx), o)
 	if err != nil {
 		return nil, err
