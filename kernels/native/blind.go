@@ -44,9 +44,10 @@ const (
 	// On a busy machine, calls take longer now and then. So a candidate is refused only after blindTries tries, with longer and longer breaks.
 	blindTries = 6
 	blindBreak = 20 * time.Millisecond
-	// Where calls took no more than blindDoubt seconds too long each, what others do on the core may be the reason. So the candidate is charged what its blind
-	// calls took, and is not refused.
+	// Where calls took no more than blindDoubt seconds too long each, or most of them blindGross times as long as timed ones, what others do on the machine may be
+	// the reason. So the candidate is charged what its blind calls took, and is not refused.
 	blindDoubt = 100e-9
+	blindGross = 1.6
 	// blindLook is at how many calls of a request tune looks.
 	blindLook = 8
 )
@@ -63,7 +64,7 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 	limit := m.blindLimit()
 	moves := blindSlack/float64(calls) + m.blindMoves()
 	least, excess := math.Inf(1), math.Inf(1) // of a try: what a call takes with its moves, and what it takes too long
-	var ratios, later []float64
+	var ratios, wholes, later []float64
 	for try := range blindTries {
 		time.Sleep(time.Duration(try) * blindBreak)
 		begin := m.ownBegin(ctx, try > 0)
@@ -91,7 +92,7 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 		}
 		least, excess = min(least, all), min(excess, took-limit*min(said, now))
 		if now > 0 {
-			ratios = append(ratios, took/now)
+			ratios, wholes = append(ratios, took/now), append(wholes, all/now)
 			if try > 0 {
 				later = append(later, now)
 			}
@@ -109,8 +110,8 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 	case len(later) > 0 && timing.Median(ratios) <= limit:
 		m.chargeAtLeast(timing.Median(later))
 		return nil
-	case excess <= blindDoubt:
-		m.chargeAtLeast(least)
+	case len(ratios) > 0 && (excess <= blindDoubt || timing.Median(ratios) <= blindGross):
+		m.chargeAtLeast(max(least, said*timing.Median(wholes))) // the machine may be faster than when it was said
 		return nil
 	}
 	return kernels.Reject(space.Invalid, "implausible: a call takes %s by a clock that is out of its reach, and its timed calls were said to take %s: it changes the times, or does less where it is not looked at",

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -14,11 +15,13 @@ import (
 	"tune/space"
 )
 
-// TestBlind: a candidate whose blind calls take longer than its timed calls were said to take is refused, and one that is only met by a slower machine is not.
+// TestBlind: a candidate whose blind calls take longer than its timed calls were said to take is refused, or charged what they take, and one that is only met
+// by a slower machine is not.
 func TestBlind(t *testing.T) {
 	const said = 10e-6
 	for _, c := range []struct {
 		name     string
+		said     float64   // seconds of a timed call; 0 for 10 µs
 		blind    []float64 // seconds a blind call, by try; the last one goes on
 		now      float64   // seconds that a timed call is said to take beside a try
 		away     float64   // seconds a blind call on outputs out of the caches; 0 for the same
@@ -31,17 +34,22 @@ func TestBlind(t *testing.T) {
 		{name: "as long", blind: []float64{said}, now: said, charged: said / blindTimes, tries: 1},
 		{name: "shorter", blind: []float64{said / 2}, now: said, charged: said / 2 / blindTimes, tries: 1},
 		{name: "longer once", blind: []float64{2 * said, said}, now: said, charged: said / blindTimes, tries: 2},
-		{name: "a third is hidden", blind: []float64{1.5 * said}, now: said, refused: true, tries: blindTries},
-		{name: "a fifth is hidden", blind: []float64{1.25 * said}, now: said, refused: true, tries: blindTries},
-		{name: "so little is too long that others may be the reason", blind: []float64{1.165 * said}, now: said, charged: 1.165 * said, tries: blindTries},
+		{name: "half is hidden", blind: []float64{2 * said}, now: said, refused: true, tries: blindTries},
+		{name: "two fifths are hidden", blind: []float64{1.65 * said}, now: said, refused: true, tries: blindTries},
+		{name: "a third is hidden", blind: []float64{1.5 * said}, now: said, charged: 1.5 * said, tries: blindTries},
+		{name: "a fifth is hidden", blind: []float64{1.25 * said}, now: said, charged: 1.25 * said, tries: blindTries},
+		{name: "calls of some nanoseconds take little too long", said: 50e-9, blind: []float64{200e-9}, now: 50e-9, charged: 200e-9, tries: blindTries},
+		{name: "calls of some nanoseconds take much too long", said: 50e-9, blind: []float64{300e-9}, now: 50e-9, refused: true, tries: blindTries},
 		{name: "the machine is slower now", blind: []float64{1.5 * said}, now: 1.45 * said, charged: 1.45 * said, tries: blindTries},
 		{name: "the machine is faster now", blind: []float64{0.75 * said}, now: 0.75 * said, charged: 0.75 * said / blindTimes, tries: 1},
-		{name: "the machine is faster now, and a quarter is hidden", blind: []float64{said}, now: 0.75 * said, refused: true, tries: blindTries},
+		{name: "the machine is faster now, and a quarter is hidden", blind: []float64{said}, now: 0.75 * said, charged: said / 0.75, tries: blindTries},
+		{name: "the machine is faster now, and half is hidden", blind: []float64{1.7 * said}, now: 0.75 * said, refused: true, tries: blindTries},
 		{name: "stores past the caches", blind: []float64{1.5 * said}, now: said, away: said, charged: said / blindTimes, tries: 2},
 		{name: "the baseline's take longer too", blind: []float64{1.5 * said}, now: said, baseline: 1.4, charged: 1.5 / 1.54 * said, tries: 1},
-		{name: "the baseline's take less", blind: []float64{1.25 * said}, now: said, baseline: 0.5, refused: true, tries: blindTries},
+		{name: "the baseline's take less", blind: []float64{1.65 * said}, now: said, baseline: 0.5, refused: true, tries: blindTries},
 		{name: "the baseline", blind: []float64{1.5 * said}, now: said, isIt: true, tries: blindTries},
 	} {
+		said := cmp.Or(c.said, said)
 		var seen reactions
 		f := &fake{seconds: c.now}
 		m := newFakeMeter(f, 0)
@@ -68,7 +76,7 @@ func TestBlind(t *testing.T) {
 		if (r != nil) != c.refused || r == nil && err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if r != nil && (r.Status != space.Invalid || !strings.Contains(r.Reason, "timed calls were said to take 10.00 µs")) {
+		if r != nil && (r.Status != space.Invalid || !strings.Contains(r.Reason, "timed calls were said to take "+secondsWords(said))) {
 			t.Errorf("%s: %v: %s", c.name, r.Status, r.Reason)
 		}
 		if math.Abs(m.charged-c.charged) > 0.05*said {
