@@ -111,6 +111,7 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 		m.chargeAtLeast(timing.Median(later))
 		return nil
 	case len(ratios) > 0 && (excess <= blindDoubt || timing.Median(ratios) <= blindGross):
+		m.doubted = true
 		m.chargeAtLeast(max(least, said*timing.Median(wholes))) // the machine may be faster than when it was said
 		return nil
 	}

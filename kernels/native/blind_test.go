@@ -219,7 +219,8 @@ func TestCharge(t *testing.T) {
 	charge(nil, 2, 1)
 }
 
-// TestChargeBeforeSure: a series that ends once it is sure decides by what blind calls have shown, and not by what timed calls say.
+// TestChargeBeforeSure: a series that ends once it is sure decides by what blind calls have shown, and not by what timed calls say. It is not verified where
+// others may be the reason for what they took.
 func TestChargeBeforeSure(t *testing.T) {
 	const said, took = 1e-6, 1.28e-6
 	p := &Problem{spec: newTester(t), host: NewHost(HostOptions{})}
@@ -248,6 +249,10 @@ func TestChargeBeforeSure(t *testing.T) {
 	r.plan()
 	if err := errors.Join(r.Run(t.Context()), r.finish(t.Context())); err != nil {
 		t.Fatal(err)
+	}
+	f, err := r.final(t.Context())
+	if c := f.Comparisons[0]; err != nil || !c.Unverified {
+		t.Errorf("%v, %+v", err, c)
 	}
 	if len(asked) != 1 || math.Abs(asked[0][0]-1000) > 1 || math.Abs(asked[0][1]-1280) > 1 {
 		t.Errorf("it was asked of %v ns, want 1000 and 1280", asked)

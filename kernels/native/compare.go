@@ -27,6 +27,8 @@ type entrant struct {
 	perCall float64
 	// from is the first round that its worker takes part in.
 	from int
+	// Of its workers, so many have ended, and in so many its blind calls took long, for which others may be the reason.
+	ended, doubted int
 }
 
 func (e *entrant) slow() bool { return e.perCall >= timing.Slow }
@@ -398,6 +400,9 @@ func (r *rounds) leave(ctx context.Context, i int) error {
 		r.Reject(i, err)
 	}
 	charge(r.Costs(i), e.from, e.m.charged)
+	if e.ended++; e.m.doubted {
+		e.doubted++
+	}
 	e.known = &meter{perCall: e.m.perCall, calls: e.m.calls, manner: e.m.manner}
 	r.dismiss(e)
 	return nil
@@ -600,6 +605,9 @@ func (r *rounds) final(ctx context.Context) (kernels.Final, error) {
 		c := &f.Comparisons[i]
 		if c.Err != nil || c.Pairs == 0 {
 			continue
+		}
+		if e := r.entrants[i+1]; 2*e.doubted > e.ended {
+			c.Unverified = true
 		}
 		took := estimate{Summary: timing.Summarise(r.Costs(i+1), r.Floors[i+1]), unverified: c.Unverified}
 		took.Cost = c.Cost / nanoseconds

@@ -59,6 +59,7 @@ type meter struct {
 	leads       bool      // whether it is the best so far
 	said        float64   // the seconds a call that decide about it; 0 where none do
 	charged     float64   // the seconds a call that it is charged at least, by blind calls; 0 where there were none
+	doubted     bool      // whether it is charged for blind calls that others may have slowed
 	turns       []float64 // of a comparison in this process, seconds a call
 	renewed     bool      // whether the process is another one than that in which it was timed
 	evidence    evidence
