@@ -85,12 +85,13 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 			return err
 		}
 		took := max(all-moves, 0)
-		if took <= limit*min(said, now) {
+		over := took - limit*min(said, now)
+		if over <= 0 {
 			m.noteBlind(took / said)
 			m.chargeAtLeast(took / limit)
 			return nil
 		}
-		least, excess = min(least, all), min(excess, took-limit*min(said, now))
+		least, excess = min(least, all), min(excess, over)
 		if now > 0 {
 			ratios, wholes = append(ratios, took/now), append(wholes, all/now)
 			if try > 0 {

@@ -158,8 +158,8 @@ func (h *Host) endGauge() {
 }
 
 // blindBegin returns how many CPU seconds the worker's own threads take to begin and to end blind calls: the least that was measured, 0 for none. With again
-// it measures that now, in the gauge's process, in which there is no candidate: it differs from machine to machine, and where others use the machine. Only the
-// goroutine that times may call it.
+// it measures anew, and returns what it takes now. That is in the gauge's process, in which there is no candidate. It differs from machine to machine, and where
+// others use the machine. Only the goroutine that times may call it.
 func (h *Host) blindBegin(ctx context.Context, o worker.Options, again bool) float64 {
 	const requests = 8
 	g := &h.gauge
