@@ -18,9 +18,10 @@ import (
 // they must not take much longer than the timed ones were said to take.
 const (
 	// A request has calls for blindSeconds, and no more than there is room for the results of. Where their buffers do not fit into half of the
-	// second-level cache, it has fewer, for blindLeast.
+	// second-level cache, or have more than blindPages pages, so that the processor finds them more slowly, it has fewer, for blindLeast.
 	blindSeconds = 1e-3
 	blindLeast   = 25e-6
+	blindPages   = 1024
 	blindBytes   = 64 << 20 // of the buffers of more than one call
 	// Where the operands are to be in memory, calls vary more, and need no room in a cache.
 	blindCold = 200e-6
@@ -44,10 +45,11 @@ const (
 	// On a busy machine, calls take longer now and then. So a candidate is refused only after blindTries tries, with longer and longer breaks.
 	blindTries = 6
 	blindBreak = 20 * time.Millisecond
-	// Where calls took no more than blindDoubt seconds too long each, or most of them blindGross times as long as timed ones, what others do on the machine may be
-	// the reason. So the candidate is charged what its blind calls took, and is not refused.
-	blindDoubt = 100e-9
-	blindGross = 1.6
+	// Where calls took no more than blindDoubt seconds too long each, or those of a request no more than blindRequest, or most of them blindGross times as long
+	// as timed ones, what others do on the machine may be the reason. So the candidate is charged what its blind calls took, and is not refused.
+	blindDoubt   = 100e-9
+	blindRequest = 100e-6
+	blindGross   = 2
 	// blindLook is at how many calls of a request tune looks.
 	blindLook = 8
 )
@@ -67,7 +69,7 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 	var ratios, wholes, later []float64
 	for try := range blindTries {
 		time.Sleep(time.Duration(try) * blindBreak)
-		begin := m.ownBegin(ctx, try > 0)
+		begin := m.begins(ctx, try > 0)
 		now := said
 		if try > 0 || !m.slow() {
 			// The machine may be slower than it was, or faster.
@@ -111,7 +113,7 @@ func (m *meter) verifyBlind(ctx context.Context, said float64) error {
 	case len(later) > 0 && timing.Median(ratios) <= limit:
 		m.chargeAtLeast(timing.Median(later))
 		return nil
-	case len(ratios) > 0 && (excess <= blindDoubt || timing.Median(ratios) <= blindGross):
+	case len(ratios) > 0 && (excess <= max(blindDoubt, blindRequest/float64(calls)) || timing.Median(ratios) <= blindGross):
 		m.doubted = true
 		m.chargeAtLeast(max(least, said*timing.Median(wholes))) // the machine may be faster than when it was said
 		return nil
@@ -133,6 +135,7 @@ func (m *meter) blindMoves() float64 {
 
 // blindCalls returns how many blind calls a request has.
 func (m *meter) blindCalls(said float64) int {
+	const page = 4096
 	each := max(copyBytes(m.bytes, m.buffers), 1)
 	n := math.Ceil(blindThreads / said)
 	if m.uses == 1 {
@@ -140,26 +143,26 @@ func (m *meter) blindCalls(said float64) int {
 		if m.cold {
 			least = blindCold
 		}
-		fit := float64(cpu.L2() / 2 / each)
-		n = min(math.Ceil(blindSeconds/said), max(fit, math.Ceil(least/said)))
+		fit := math.Min(float64(cpu.L2())/2/float64(m.bytes+1), blindPages/float64(m.bytes/page+2*m.buffers+1))
+		n = min(math.Ceil(blindSeconds/said), max(math.Floor(fit), math.Ceil(least/said)))
 	}
 	return max(1, int(min(n, float64(worker.BlindCalls(m.outputs, m.buffers)), float64(blindBytes/each))))
 }
 
 // blindBeside returns how many seconds what is beside blind calls takes at most: to begin and end, to begin each call, and to read its buffers. A candidate
 // may have left something behind that makes it longer, when no call is made, for all that to be subtracted.
-func (m *meter) blindBeside(calls int) float64 {
-	const begin, each, near, far = 40e-6, 0.2e-6, 16e9, 4e9
+func (m *meter) blindBeside(calls int, begin beginning) float64 {
+	const each, near, far = 0.2e-6, 16e9, 4e9
 	rate := near
 	if calls*m.bytes > cpu.L2()/2 {
 		rate = far
 	}
-	return begin + float64(calls)*(each+float64(m.bytes)/rate)
+	return begin.caller + float64(calls)*(each+float64(m.bytes)/rate)
 }
 
 // blindly makes blind calls, and returns the seconds that one takes. In timed calls, outputs are in the caches, unless the candidate stores past them.
 // So away asks for calls on outputs that are not in the caches too. The least counts.
-func (m *meter) blindly(ctx context.Context, calls int, said, begin float64, away bool) (float64, error) {
+func (m *meter) blindly(ctx context.Context, calls int, said float64, begin beginning, away bool) (float64, error) {
 	request := worker.BlindRequest{Dims: m.dims, Calls: calls, Look: blindLook, Clock: m.clock(), Threads: m.uses, Cold: m.cold}
 	const slowMemory = 1e9
 	request.Limit = 20*timing.Seconds(float64(calls)*(said+float64(m.bytes)/slowMemory)) + m.wall
@@ -208,7 +211,7 @@ func (m *meter) blindWhole(ctx context.Context, request worker.BlindRequest) err
 
 // fastestRequest repeats a request, and returns the seconds that a call takes: the least of a request, less the least of what is beside its calls. It returns the
 // calls of that request too, as far as they have to be verified: in the others a candidate may have worked.
-func (m *meter) fastestRequest(ctx context.Context, request worker.BlindRequest, repeats int, begin float64) (seconds float64, decisive []worker.Evidence, err error) {
+func (m *meter) fastestRequest(ctx context.Context, request worker.BlindRequest, repeats int, begin beginning) (seconds float64, decisive []worker.Evidence, err error) {
 	beside := math.Inf(1)
 	var idle []float64
 	var made []worker.Blind
@@ -243,7 +246,7 @@ func (m *meter) fastestRequest(ctx context.Context, request worker.BlindRequest,
 		}
 		m.evidence.keepBlind(left)
 	}
-	return max(took-min(beside, m.blindBeside(request.Calls)), 0) / float64(request.Calls), decisive, nil
+	return max(took-min(beside, m.blindBeside(request.Calls, begin)), 0) / float64(request.Calls), decisive, nil
 }
 
 // The worker's own threads may use this much more than in a request without calls: a share, and so many seconds.
@@ -255,18 +258,22 @@ const (
 // blindOwn returns how many seconds the worker's own threads need at most to prepare blind calls and to copy what they wrote. What they use beyond that counts
 // as the candidate's, because it can have them work: where they return to, and what they call, stands in memory that it can write to. To remove lines from the
 // caches may take far longer than the calls, and never takes equally long: there, no limit would be of use.
-func (m *meter) blindOwn(calls int, begin float64) float64 {
+func (m *meter) blindOwn(calls int, begin beginning) float64 {
 	const each, rate = 2.5e-6, 1.6e9
-	return begin + float64(calls)*(each+float64(m.bytes)/rate)
+	return begin.own + float64(calls)*(each+float64(m.bytes)/rate)
 }
 
-// ownBegin returns what the worker's own threads may use to begin and to end blind calls, in seconds; again asks what they need on this machine now.
-func (m *meter) ownBegin(ctx context.Context, again bool) float64 {
-	const least, most = 150e-6, 500e-6
+// begins returns what it may take to begin and to end blind calls; again asks what that takes on this machine now.
+func (m *meter) begins(ctx context.Context, again bool) beginning {
+	least, most := beginning{own: 150e-6, caller: 40e-6}, beginning{own: 500e-6, caller: 150e-6}
 	if m.blindBegin == nil || m.uses > 1 || m.cold {
 		return least
 	}
-	return min(max((1+ownShare)*m.blindBegin(ctx, again), least), most)
+	takes := m.blindBegin(ctx, again)
+	return beginning{
+		own:    min(max((1+ownShare)*takes.own, least.own), most.own),
+		caller: min(max((1+ownShare)*takes.caller, least.caller), most.caller),
+	}
 }
 
 // blindLimit returns how many times as long as a timed call a blind one may take.

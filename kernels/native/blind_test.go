@@ -27,6 +27,7 @@ func TestBlind(t *testing.T) {
 		away     float64   // seconds a blind call on outputs out of the caches; 0 for the same
 		baseline float64   // what a blind call of the baseline takes over a timed one; 0 where that is unknown
 		isIt     bool      // the baseline
+		bytes    int       // of the buffers, of which a request has room for few
 		refused  bool
 		charged  float64 // at least
 		tries    int
@@ -34,26 +35,29 @@ func TestBlind(t *testing.T) {
 		{name: "as long", blind: []float64{said}, now: said, charged: said / blindTimes, tries: 1},
 		{name: "shorter", blind: []float64{said / 2}, now: said, charged: said / 2 / blindTimes, tries: 1},
 		{name: "longer once", blind: []float64{2 * said, said}, now: said, charged: said / blindTimes, tries: 2},
-		{name: "half is hidden", blind: []float64{2 * said}, now: said, refused: true, tries: blindTries},
-		{name: "two fifths are hidden", blind: []float64{1.65 * said}, now: said, refused: true, tries: blindTries},
+		{name: "three fifths are hidden", blind: []float64{2.5 * said}, now: said, refused: true, tries: blindTries},
+		{name: "more than half is hidden", blind: []float64{2.1 * said}, now: said, refused: true, tries: blindTries},
+		{name: "two fifths are hidden", blind: []float64{1.65 * said}, now: said, charged: 1.65 * said, tries: blindTries},
 		{name: "a third is hidden", blind: []float64{1.5 * said}, now: said, charged: 1.5 * said, tries: blindTries},
 		{name: "a fifth is hidden", blind: []float64{1.25 * said}, now: said, charged: 1.25 * said, tries: blindTries},
 		{name: "calls of some nanoseconds take little too long", said: 50e-9, blind: []float64{200e-9}, now: 50e-9, charged: 200e-9, tries: blindTries},
-		{name: "calls of some nanoseconds take much too long", said: 50e-9, blind: []float64{300e-9}, now: 50e-9, refused: true, tries: blindTries},
+		{name: "calls of some nanoseconds take much too long", said: 50e-9, blind: []float64{1e-6}, now: 50e-9, refused: true, tries: blindTries},
+		{name: "all calls of a request take little too long", said: 2e-6, bytes: 1 << 17, blind: []float64{9e-6}, now: 2e-6, charged: 9e-6, tries: blindTries},
+		{name: "all calls of a request take much too long", said: 2e-6, bytes: 1 << 17, blind: []float64{60e-6}, now: 2e-6, refused: true, tries: blindTries},
 		{name: "the machine is slower now", blind: []float64{1.5 * said}, now: 1.45 * said, charged: 1.45 * said, tries: blindTries},
 		{name: "the machine is faster now", blind: []float64{0.75 * said}, now: 0.75 * said, charged: 0.75 * said / blindTimes, tries: 1},
 		{name: "the machine is faster now, and a quarter is hidden", blind: []float64{said}, now: 0.75 * said, charged: said / 0.75, tries: blindTries},
 		{name: "the machine is faster now, and half is hidden", blind: []float64{1.7 * said}, now: 0.75 * said, refused: true, tries: blindTries},
 		{name: "stores past the caches", blind: []float64{1.5 * said}, now: said, away: said, charged: said / blindTimes, tries: 2},
 		{name: "the baseline's take longer too", blind: []float64{1.5 * said}, now: said, baseline: 1.4, charged: 1.5 / 1.54 * said, tries: 1},
-		{name: "the baseline's take less", blind: []float64{1.65 * said}, now: said, baseline: 0.5, refused: true, tries: blindTries},
+		{name: "the baseline's take less", blind: []float64{2.1 * said}, now: said, baseline: 0.5, refused: true, tries: blindTries},
 		{name: "the baseline", blind: []float64{1.5 * said}, now: said, isIt: true, tries: blindTries},
 	} {
 		said := cmp.Or(c.said, said)
 		var seen reactions
 		f := &fake{seconds: c.now}
 		m := newFakeMeter(f, 0)
-		m.against, m.isBaseline = &seen, c.isIt
+		m.against, m.isBaseline, m.bytes = &seen, c.isIt, c.bytes
 		if c.baseline > 0 {
 			seen.noteBlind(c.baseline)
 		}
@@ -99,13 +103,13 @@ func TestBlindBeside(t *testing.T) {
 	m := newFakeMeter(f, 0)
 	m.bytes, m.buffers = 1<<10, 2
 	const calls = 100
-	took, err := m.blindly(t.Context(), calls, said, 0, false)
+	took, err := m.blindly(t.Context(), calls, said, beginning{caller: 40e-6}, false)
 	if err != nil || took != said {
 		t.Errorf("where nothing is beside the calls, one takes %v s, %v", took, err)
 	}
 	f.beside = 1
 	f.blind = func(q worker.BlindRequest) worker.Blind { return worker.Blind{Seconds: said * float64(q.Calls)} }
-	if took, err = m.blindly(t.Context(), calls, said, 0, false); err != nil || took < 0.9*said {
+	if took, err = m.blindly(t.Context(), calls, said, beginning{caller: 40e-6}, false); err != nil || took < 0.9*said {
 		t.Errorf("where a second was spent beside the calls, one takes %v s, %v", took, err)
 	}
 }
@@ -273,7 +277,7 @@ func TestBlindOwn(t *testing.T) {
 		m := newFakeMeter(f, 0)
 		m.bytes, m.buffers = 1<<10, 2
 		f.blind = func(q worker.BlindRequest) worker.Blind { return worker.Blind{Own: c.own} }
-		took, err := m.blindly(t.Context(), calls, said, c.begin, false)
+		took, err := m.blindly(t.Context(), calls, said, beginning{own: c.begin}, false)
 		if all := took * calls / 1e-3; err != nil || all < c.least || all > c.most {
 			t.Errorf("%v s, %v s without calls, and %v s to begin: %v ms count, %v", c.own, c.idle, c.begin, all, err)
 		}
@@ -282,23 +286,26 @@ func TestBlindOwn(t *testing.T) {
 
 // TestBlindBegin: what this machine needs counts, within limits, and what it needs now counts from the second try on.
 func TestBlindBegin(t *testing.T) {
+	least := beginning{150e-6, 40e-6}
 	m := newFakeMeter(&fake{seconds: 1e-6}, 0)
-	if begin := m.ownBegin(t.Context(), true); begin != 150e-6 {
+	if begin := m.begins(t.Context(), true); begin != least {
 		t.Errorf("where the machine is not known: %v s", begin)
 	}
-	for needs, want := range map[float64]float64{0: 150e-6, 50e-6: 150e-6, 200e-6: 250e-6, 1: 500e-6} {
-		m.blindBegin = func(_ context.Context, again bool) float64 {
+	for needs, want := range map[beginning]beginning{
+		{0, 0}: least, {50e-6, 16e-6}: least, {200e-6, 80e-6}: {250e-6, 100e-6}, {200e-6, 0}: {250e-6, 40e-6}, {1, 1}: {500e-6, 150e-6},
+	} {
+		m.blindBegin = func(_ context.Context, again bool) (none beginning) {
 			if again {
 				return needs
 			}
-			return 0
+			return none
 		}
-		if before, now := m.ownBegin(t.Context(), false), m.ownBegin(t.Context(), true); before != 150e-6 || now != want {
+		if before, now := m.begins(t.Context(), false), m.begins(t.Context(), true); before != least || now != want {
 			t.Errorf("where it needs %v s: %v s before, and %v s now, want %v", needs, before, now, want)
 		}
 	}
 	m.uses = 2
-	if begin := m.ownBegin(t.Context(), true); begin != 150e-6 {
+	if begin := m.begins(t.Context(), true); begin != least {
 		t.Errorf("for two threads, whose limit does not depend on it, it was measured: %v s", begin)
 	}
 }

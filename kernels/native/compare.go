@@ -357,7 +357,7 @@ func (r *rounds) meterOf(ctx context.Context, e *entrant) (m *meter, err error) 
 	if r.Peak {
 		length = timing.SampleSeconds
 	}
-	begin := func(ctx context.Context, again bool) float64 { return r.problem.host.blindBegin(ctx, e.o, again) }
+	begin := func(ctx context.Context, again bool) beginning { return r.problem.host.blindBegin(ctx, e.o, again) }
 	m, err = e.c.newMeter(ctx, e.w, metering{
 		length: length, manner: r.manner, known: e.known, against: r.reactions, isBaseline: e == r.entrants[0], blindBegin: begin,
 	})
@@ -403,7 +403,7 @@ func (r *rounds) leave(ctx context.Context, i int) error {
 	if e.ended++; e.m.doubted {
 		e.doubted++
 	}
-	e.known = &meter{perCall: e.m.perCall, calls: e.m.calls, manner: e.m.manner}
+	e.known = &meter{perCall: e.m.perCall, calls: e.m.calls, wholes: e.m.wholes, manner: e.m.manner}
 	r.dismiss(e)
 	return nil
 }

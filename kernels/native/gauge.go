@@ -22,8 +22,8 @@ type gauge struct {
 	seen []float64 // the last turns, in seconds a call
 	// spent is the time that candidates have taken; waited is the part of it spent waiting for the core.
 	spent, waited time.Duration
-	// blindBegin is how many CPU seconds the worker's own threads took at least to begin and to end blind calls; 0 before that was measured.
-	blindBegin float64
+	// blindBegin is what it took at least to begin and to end blind calls; zero before that was measured.
+	blindBegin beginning
 }
 
 const (
@@ -157,27 +157,33 @@ func (h *Host) endGauge() {
 	h.gauge.m = nil
 }
 
-// blindBegin returns how many CPU seconds the worker's own threads take to begin and to end blind calls: the least that was measured, 0 for none. With again
-// it measures anew, and returns what it takes now. That is in the gauge's process, in which there is no candidate. It differs from machine to machine, and where
-// others use the machine. Only the goroutine that times may call it.
-func (h *Host) blindBegin(ctx context.Context, o worker.Options, again bool) float64 {
+// beginning is what it takes to begin and to end blind calls, in CPU seconds: by the worker's own threads, and by the thread that makes the calls.
+type beginning struct{ own, caller float64 }
+
+// blindBegin returns what it takes to begin and to end blind calls: the least that was measured, zero for none. With again it measures anew, and
+// returns what it takes now. That is in the gauge's process, in which there is no candidate. It differs from machine to machine, and where others use the
+// machine. Only the goroutine that times may call it.
+func (h *Host) blindBegin(ctx context.Context, o worker.Options, again bool) beginning {
 	const requests = 8
 	g := &h.gauge
 	if !again || h.startGauge(ctx, o) != nil {
 		return g.blindBegin
 	}
-	var own []float64
+	var own, caller []float64
 	for range requests {
 		b, err := g.m.w.Blind(ctx, worker.BlindRequest{Dims: g.m.dims, Calls: 1, Clock: worker.CPU, Threads: g.m.uses, Idle: true, Limit: g.m.wall})
 		if err != nil {
 			h.endGauge()
 			return g.blindBegin
 		}
-		own = append(own, b.Own)
+		own, caller = append(own, b.Own), append(caller, b.Seconds)
 	}
-	now := timing.Median(own)
-	if g.blindBegin == 0 || now < g.blindBegin {
-		g.blindBegin = now
+	now, least := beginning{timing.Median(own), timing.Median(caller)}, &g.blindBegin
+	if least.own == 0 || now.own < least.own {
+		least.own = now.own
+	}
+	if least.caller == 0 || now.caller < least.caller {
+		least.caller = now.caller
 	}
 	return now
 }

@@ -49,27 +49,30 @@ type meter struct {
 	against    *reactions
 	isBaseline bool
 	// blindBegin is that of the host; see metering.
-	blindBegin func(ctx context.Context, again bool) float64
+	blindBegin func(ctx context.Context, again bool) beginning
 
 	staleInRow int // requests in a row that looked stale
 	manner
 	spent, made float64   // seconds of the samples by which an uneven candidate is levelled, and how many calls these are
 	whole       []float64 // by request: the time of a call on wholly new inputs, in seconds
-	began       time.Time // when the candidate came to be timed
-	leads       bool      // whether it is the best so far
-	said        float64   // the seconds a call that decide about it; 0 where none do
-	charged     float64   // the seconds a call that it is charged at least, by blind calls; 0 where there were none
-	doubted     bool      // whether it is charged for blind calls that others may have slowed
-	turns       []float64 // of a comparison in this process, seconds a call
-	renewed     bool      // whether the process is another one than that in which it was timed
-	evidence    evidence
+	// wholes has by request, also of earlier processes of a comparison, the same beside the time of another call.
+	wholes   *timing.Sequential
+	began    time.Time // when the candidate came to be timed
+	leads    bool      // whether it is the best so far
+	said     float64   // the seconds a call that decide about it; 0 where none do
+	charged  float64   // the seconds a call that it is charged at least, by blind calls; 0 where there were none
+	doubted  bool      // whether it is charged for blind calls that others may have slowed
+	turns    []float64 // of a comparison in this process, seconds a call
+	renewed  bool      // whether the process is another one than that in which it was timed
+	evidence evidence
 }
 
 // newMeterOf returns a meter of a candidate with one thread and no inputs.
 func newMeterOf(w runner) *meter {
 	return &meter{
 		w: w, threads: 1, uses: 1, calls: 1, length: timing.SampleSeconds, variants: &variants{cases: []Case{probeCase}}, began: time.Now(),
-		rng: rand.New(rand.NewPCG(kernels.FreshSeed(), kernels.FreshSeed())),
+		wholes: &timing.Sequential{Error: errWhole},
+		rng:    rand.New(rand.NewPCG(kernels.FreshSeed(), kernels.FreshSeed())),
 	}
 }
 
@@ -83,8 +86,8 @@ type metering struct {
 	// against is nil, the baseline is that of the candidate's problem.
 	against    *reactions
 	isBaseline bool
-	// blindBegin returns what the worker's own threads take to begin and to end blind calls, in CPU seconds: see Host.blindBegin.
-	blindBegin func(ctx context.Context, again bool) float64
+	// blindBegin returns what it takes to begin and to end blind calls: see Host.blindBegin.
+	blindBegin func(ctx context.Context, again bool) beginning
 }
 
 // newMeter loads a compiled candidate in a worker and finds out how many calls make a sample.
@@ -132,7 +135,7 @@ func (c *candidate) newMeter(ctx context.Context, w runner, how metering) (*mete
 	m.large = kept > mostKeptBytes/leastAfresh
 	m.manner = how.manner.and(c.noted())
 	if known := how.known; known != nil {
-		m.perCall, m.calls, m.manner = known.perCall, known.calls, known.manner.and(m.manner)
+		m.perCall, m.calls, m.wholes, m.manner = known.perCall, known.calls, known.wholes, known.manner.and(m.manner)
 		return m, nil
 	}
 	if c.took >= longCalls*timing.SampleSeconds {

@@ -411,11 +411,51 @@ func TestReactions(t *testing.T) {
 	}
 }
 
+// TestGains: many requests find out what a few do not prove: that calls are faster where inputs hardly change, by more than that speeds up the baseline.
+func TestGains(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	timed := func(whole float64) worker.Timing {
+		return worker.Timing{Seconds: slices.Repeat([]float64{1e-3}, staleSamples), Each: 1e-3, Whole: 1e-3 * whole * math.Exp(0.03*rng.NormFloat64())}
+	}
+	for _, c := range []struct {
+		name        string
+		requests    int // of the baseline
+		base, whole float64
+		least, most int // requests until it is found, 0 for never
+	}{
+		{"a fifth", 20, 1.2, 1.2 * 1.25, 9, 60},
+		{"no more than the baseline", 20, 1.2, 1.2, 0, 0},
+		{"a little more than the baseline", 20, 1.2, 1.2 * 1.06, 0, 0},
+		{"a fifth, beside a baseline that looks slower on new inputs", 20, 0.8, 1.25, 9, 60},
+		{"little is known of the baseline", manyWhole - 1, 1.2, 1.2 * 1.25, 0, 0},
+	} {
+		var seen reactions
+		leader, m := newFakeMeter(&fake{}, 0), newFakeMeter(&fake{}, 0)
+		leader.against, leader.isBaseline, leader.variants.differ = &seen, true, true
+		m.against, m.variants.differ = &seen, true
+		for range c.requests {
+			leader.stale(timed(c.base))
+		}
+		found := 0
+		for n := 1; n <= 200 && found == 0; n++ {
+			if m.stale(timed(c.whole)) {
+				found = n
+			}
+		}
+		if found < c.least || found > c.most {
+			t.Errorf("%s: found after %d requests, want %d to %d", c.name, found, c.least, c.most)
+		}
+		if seems := m.seemsToGain(); seems != (c.most > 0) {
+			t.Errorf("%s: it seems to gain: %v", c.name, seems)
+		}
+	}
+}
+
 // TestApart: the cost of calls that are timed apart is lowered by no more than new inputs cost the baseline in each of its requests.
 func TestApart(t *testing.T) {
 	var seen reactions
 	for _, step := range []struct{ all, last, want float64 }{{1.5, 1.25, 0.8}, {1.6, 1.9, 0.8}, {1.4, 0.9, 1}, {1.4, 1.5, 1}} {
-		if seen.noteWhole(step.all, step.last); seen.get().apartFactor() != step.want || seen.get().whole != step.all {
+		if seen.noteWhole(step.all, manyWhole, step.last); seen.get().apartFactor() != step.want || seen.get().whole != step.all {
 			t.Errorf("after %v: %v, and calls apart count %v", step, seen.get(), seen.get().apartFactor())
 		}
 	}

@@ -108,6 +108,11 @@ const (
 	nearWhole     = 1.35 // the same as a multiple of the baseline's ratio, where that is known
 	strictWhole   = 1.25
 	leastWhole    = 2 // requests with calls on wholly new inputs that it takes to judge
+	// Many requests prove more than a few. Where they prove that the ratio is more than closeWhole times the baseline's, of which as many as
+	// manyWhole requests tell, that is enough, in a search too. errWhole is the probability with which honest code at that bound is taken for such.
+	closeWhole = 1.1
+	manyWhole  = 8
+	errWhole   = 1e-3
 	// Where a call on wholly new inputs takes more than chargeWhole times as long as the samples, its time counts in place of theirs.
 	// Where the operands are to be out of the caches, a candidate for which it takes coldWhole times as long is rejected.
 	chargeWhole = 4
@@ -119,6 +124,7 @@ const (
 type reaction struct {
 	first, other float64 // seconds of the first call on new inputs, and of one on nearly the same inputs as the call before; 0 where unknown
 	whole        float64 // the time of a call on wholly new inputs over that of another; 0 where unknown
+	wholes       int     // how many requests tell that
 	least        float64 // the same in the request in which it was least
 	blind        float64 // the least time of a blind call over that of a timed one; 0 where unknown
 }
@@ -139,11 +145,11 @@ func (r *reactions) noteFirst(t worker.Timing) {
 	}
 }
 
-// noteWhole notes what a call of the baseline on wholly new inputs takes, over another one: in all requests, and in the last one.
-func (r *reactions) noteWhole(all, last float64) {
+// noteWhole notes what a call of the baseline on wholly new inputs takes, over another one: in so many requests, and in the last one.
+func (r *reactions) noteWhole(all float64, requests int, last float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.seen.whole = all
+	r.seen.whole, r.seen.wholes = all, requests
 	if r.seen.least == 0 || last < r.seen.least {
 		r.seen.least = last
 	}
@@ -232,16 +238,17 @@ func (m *meter) stale(t worker.Timing) bool {
 	if t.Whole <= 0 || t.Window > 1 || m.cold {
 		return false
 	}
-	m.whole = append(m.whole, t.Whole)
 	// One call of eight has new inputs too, so that the slowest samples say nothing.
 	cost := timing.Quantile(slices.Sorted(slices.Values(t.Seconds)), 0.75)
+	m.whole = append(m.whole, t.Whole)
+	m.wholes.Add(t.Whole, cost)
 	if len(m.whole) < leastWhole {
 		return false
 	}
 	if m.isBaseline {
-		m.against.noteWhole(m.onWhole()/cost, t.Whole/cost)
+		m.against.noteWhole(m.wholes.Ratio().Value, m.wholes.Pairs(), t.Whole/cost)
 	}
-	return m.suspect(cost)
+	return m.suspect(cost) || m.gains()
 }
 
 // late reports whether the first calls on new inputs of a request take too long, beyond the seconds by which the harness itself delays them.
@@ -258,12 +265,33 @@ func (m *meter) suspect(cost float64) bool {
 	return len(m.whole) > 0 && m.onWhole() > m.wholeLimit()*cost
 }
 
+// closeLimit is wholeLimit for what many requests tell. It is 0 where too little is known of the baseline.
+func (m *meter) closeLimit() float64 {
+	of, known := m.reaction()
+	if !known || of.wholes < manyWhole {
+		return 0
+	}
+	return closeWhole * max(of.whole, 1)
+}
+
+// gains reports whether many requests prove that calls are faster where inputs hardly change, by more than that speeds up the baseline.
+func (m *meter) gains() bool {
+	limit := m.closeLimit()
+	return limit > 0 && m.wholes.Above(limit)
+}
+
+// seemsToGain reports whether more requests may prove that.
+func (m *meter) seemsToGain() bool {
+	limit := m.closeLimit()
+	return limit > 0 && m.wholes.Ratio().Value > limit
+}
+
 // settleSuspicion takes more samples of a candidate that may be fast only because its inputs hardly change, until that is certain or it is
 // not suspect any more. If it is certain, m.apart is set, and the candidate has to be measured again.
 func (m *meter) settleSuspicion(ctx context.Context, cost float64) error {
 	const most = 6
 	for range most {
-		if m.apart || !m.suspect(cost) {
+		if m.apart || !m.suspect(cost) && !m.seemsToGain() {
 			return nil
 		}
 		if _, err := m.takeTurns(ctx, 1); err != nil {

@@ -77,7 +77,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	var m *meter
 	err = p.host.timed(ctx, c.threads(), p.limits, func(o worker.Options) error {
 		return p.host.borrow(ctx, o, c.company(), func(w runner) (err error) {
-			begin := func(ctx context.Context, again bool) float64 { return p.host.blindBegin(ctx, o, again) }
+			begin := func(ctx context.Context, again bool) beginning { return p.host.blindBegin(ctx, o, again) }
 			if m, err = c.newMeter(ctx, w, metering{length: timing.BurstSeconds, blindBegin: begin}); err != nil {
 				return err
 			}
@@ -114,7 +114,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	if err != nil {
 		return kernels.Score{}, err
 	}
-	c.timed = &meter{perCall: m.perCall, calls: m.calls, manner: m.manner}
+	c.timed = &meter{perCall: m.perCall, calls: m.calls, wholes: m.wholes, manner: m.manner}
 	if m.charged > e.Cost {
 		e.Cost, e.unverified = m.charged, true
 	}

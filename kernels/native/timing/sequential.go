@@ -61,6 +61,9 @@ func (s *Sequential) Add(base, other float64) {
 	s.logs, s.products = insert(s.logs, log), insert(s.products, product)
 }
 
+// Pairs returns how many pairs were added.
+func (s *Sequential) Pairs() int { return len(s.pairs) }
+
 // usual returns the usual distance of the logarithms so far from their median, as a standard deviation.
 func (s *Sequential) usual() float64 {
 	const normal = 1.4826 // of a normal distribution, in median distances
