@@ -164,7 +164,7 @@ func (p *planner) renewal(of stretchOf) int {
 	for _, j := range p.inputs {
 		r := p.w.regions[j]
 		switch {
-		case of.anew, p.t.Sparse && of.variant < 0 && r.Mode != InOut:
+		case of.anew, p.t.Whole && of.variant < 0, p.t.Sparse && of.variant < 0 && r.Mode != InOut:
 			n += r.Bytes/max(mixedBytes, r.Bytes/mostParts) + 1
 		case of.variant < 0 && p.mixesParts():
 			n += r.Bytes/r.freshPart() + 1 + linesFull
@@ -412,7 +412,12 @@ func (p *planner) change(of stretchOf, set, sets int) (much bool) {
 		to := a.buffer(p.w, set, j)
 		if full || r.Mode == InOut {
 			much = true
-			if whole := a.parts[partsOf{set, j}]; whole != nil {
+			whole := a.parts[partsOf{set, j}]
+			if whole != nil && whole.known && of.variant < 0 {
+				p.mixInput(set, j, true) // its parts are of many contents, so that any other content would have some of them in the same place
+				continue
+			}
+			if whole != nil {
 				whole.known = false
 			}
 			p.replace(of, set, j)
@@ -626,23 +631,27 @@ func gcd(a, b int) int {
 	return a
 }
 
-// mix gives all inputs of a set new content, in parts that are drawn from all variants, each from another one than any of its lines has
-// now. Of two variants that would make the other one, so that they are drawn at random.
+// mix gives all inputs of a set new content, in parts that are drawn from all variants.
 func (p *planner) mix(set int) {
-	n := p.w.contents
 	for _, j := range p.inputs {
-		r, to := p.w.regions[j], p.w.arena.buffer(p.w, set, j)
-		p.covered[j] = true
-		parts, size := p.partsOf(set, j)
-		for i, old := range parts {
-			now := p.rng.IntN(n)
-			for n > 2 && (now == old.variant || now == old.other) {
-				now = p.rng.IntN(n)
-			}
-			parts[i].become(now, p.other(now))
-			at := i * size
-			p.give(to, change{j, at, min(size, r.Bytes-at), unsafe.Add(p.w.variant(now, j), at)})
+		p.mixInput(set, j, false)
+	}
+}
+
+// mixInput gives an input of a set new content, in parts, each from another variant than any of its lines has now. Of two variants that would make a whole
+// one of them the other one, so that they are drawn at random; mixed says that the input is of parts of both, which change places then.
+func (p *planner) mixInput(set, j int, mixed bool) {
+	n, r, to := p.w.contents, p.w.regions[j], p.w.arena.buffer(p.w, set, j)
+	p.covered[j] = true
+	parts, size := p.partsOf(set, j)
+	for i, old := range parts {
+		now := p.rng.IntN(n)
+		for n > 2 && (now == old.variant || now == old.other && old.count > 0) || n == 2 && mixed && now == old.variant {
+			now = p.rng.IntN(n)
 		}
+		parts[i].become(now, p.other(now))
+		at := i * size
+		p.give(to, change{j, at, min(size, r.Bytes-at), unsafe.Add(p.w.variant(now, j), at)})
 	}
 }
 

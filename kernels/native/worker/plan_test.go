@@ -226,3 +226,42 @@ func TestSparseContents(t *testing.T) {
 		}
 	}
 }
+
+// TestNewAfterMixed: where each call is to have new inputs, one after a call on inputs that were mixed anew finds nothing of these but a few lines. With
+// contents whose parts come from five, a fifth would be as it was.
+func TestNewAfterMixed(t *testing.T) {
+	const bytes = 1 << 16
+	for contents := 2; contents <= 8; contents++ {
+		for _, mode := range []Mode{In, InOut} {
+			p := newPlanned([]region{{Bytes: bytes, Mode: mode, Elem: 4}, {Bytes: 4096, Mode: Out, Elem: 4}}, contents, min(contents, 3), 1, 1)
+			input := unsafe.Slice((*byte)(p.w.arena.buffer(p.w, 0, 0)), bytes)
+			before, timed := make([]byte, bytes), 0
+			for i := range uint64(20) {
+				of := p.w.newPlanner(&timeRequest{Calls: 1, Samples: 1, Window: 1, Whole: true, Warm: true, Seed: [2]uint64{uint64(contents), i}})
+				of.write()
+				p.w.arena.requests++
+				at := int64(0)
+				for k, s := range of.stretches {
+					copy(before, input)
+					p.copies(of.operations[at:s.before])
+					at = s.after
+					same := 0
+					for l := 0; l < bytes; l += lineBytes {
+						if string(before[l:l+lineBytes]) == string(input[l:l+lineBytes]) {
+							same++
+						}
+					}
+					if of.of[k].sample < 0 || i == 0 {
+						continue
+					}
+					if timed++; same > 2*linesFull {
+						t.Fatalf("%d contents, mode %v, request %d: %d of %d lines are as they were", contents, mode, i, same, bytes/lineBytes)
+					}
+				}
+			}
+			if timed < 10 {
+				t.Errorf("%d timed calls", timed)
+			}
+		}
+	}
+}
